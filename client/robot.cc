@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "client/answer/recomputed.h"
 #include "client/frame_executor.h"
 #include "client/schedule_reader.h"
+#include "common/answer/recomputed.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/file.h"
 #include "common/base/log.h"

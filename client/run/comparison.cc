@@ -3,7 +3,7 @@
 #include <opencv2/core.hpp>
 #include <vector>
 
-#include "client/answer/overlay.h"
+#include "common/answer/overlay.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {

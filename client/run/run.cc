@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "client/answer/output_paths.h"
-#include "client/answer/overlay.h"
 #include "client/record/recorder.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
@@ -24,6 +23,7 @@
 #include "client/server_peer.h"
 #include "common/answer/head_trial.h"
 #include "common/answer/outputs.h"
+#include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
@@ -292,7 +292,7 @@ class Run {
     summary_.why_plan = robot_->WhyPlan();
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
-    summary_.dropped = source_.dropped();
+    summary_.queue = source_.count();
     summary_.interrupted = is_interrupted;
     return summary_;
   }
@@ -380,10 +380,22 @@ class Run {
   std::chrono::nanoseconds start_{0};
 };
 
+// What paces the source's frames; null: nothing.
+const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const Clock& clock) {
+  if (!config.realtime) return nullptr;
+  if (source.is_live()) {
+    LogWarning(fmt::format("realtime: source {} is live without it", config.source));
+  } else if (source.frame_rate() == 0) {
+    throw InputError(
+        fmt::format("realtime: source {} states no frame rate; make a video of it", config.source));
+  }
+  return &clock;
+}
+
 // Refuses a network whose outputs are not what the decoder reads.
-void CheckHead(const RobotConfig& config, const Frame& frame) {
-  if (config.model.empty() || frame.picture.empty()) return;
-  const auto trial = TryHead(config, frame.picture, ThreadsToUse(config));
+void CheckHead(const RobotConfig& config, const std::optional<Frame>& frame) {
+  if (config.model.empty() || !frame || frame->picture.empty()) return;
+  const auto trial = TryHead(config, frame->picture, ThreadsToUse(config));
   if (trial && !trial->contradiction.empty()) {
     throw InputError(DescribeContradiction(*trial, config.model));
   }
@@ -397,13 +409,17 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   std::atomic<bool> is_over = false;
   std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
   Graph graph = LoadGraph(config, source->has_tensors());
-  FrameQueue queue(std::move(source), kFramesAhead);
+  const Clock* const pace = PaceOf(config, *source, clock);
+  const size_t capacity =
+      source->is_live() || pace != nullptr ? static_cast<size_t>(config.queue) : kFramesAhead;
+  FrameQueue queue(std::move(source), capacity, pace);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(graph), config, clock, stop);
 }
 
 Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
                    const std::atomic<bool>& stop, const BackendMaker& make_backend) {
+  CheckHead(config, source.First());
   ChooseSchemes(config, ThreadsToUse(config), clock, stop, graph);
   const auto shared_graph = std::make_shared<const Graph>(std::move(graph));
   const Compiler compile = [&](const RobotConfig& with) {
@@ -426,7 +442,6 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
       const std::optional<Frame> frame = source.Next();
       if (!frame) break;
-      if (so_far.frames == 0) CheckHead(config, *frame);
       run->Handle(*frame);
       status.Show([&] { return ProgressLine(run->summary(), config.frames); });
     }

@@ -102,6 +102,15 @@ Json Describe(const Agreement& agreement) {
   return json;
 }
 
+std::string ToText(const QueueCount& queue) {
+  std::string text;
+  if (queue.dropped > 0) {
+    text += fmt::format(", {} dropped (at most {} at once)", queue.dropped, queue.most_dropped);
+  }
+  if (queue.most_waiting > 1) text += fmt::format(", at most {} waiting", queue.most_waiting);
+  return text;
+}
+
 std::string ToText(const WorkShares& work) {
   std::string text = fmt::format(
       "work     {:.1f} % of dense, {:.1f} % of the pixels active, {} frames whole, tracker p50 "
@@ -296,10 +305,10 @@ std::string ProgressLine(const Summary& so_far, int64_t total_frames) {
 
 std::string ToText(const Summary& summary) {
   const LatencyHistogram& latency = summary.latency;
-  std::string text = fmt::format(
-      "frames   {} answered, {} skipped{}{}, {:.1f} s, {:.1f} fps\n", summary.frames,
-      summary.skipped, summary.dropped > 0 ? fmt::format(", {} dropped", summary.dropped) : "",
-      summary.interrupted ? ", interrupted" : "", Seconds(summary.elapsed), FrameRate(summary));
+  std::string text = fmt::format("frames   {} answered, {} skipped{}{}, {:.1f} s, {:.1f} fps\n",
+                                 summary.frames, summary.skipped, ToText(summary.queue),
+                                 summary.interrupted ? ", interrupted" : "",
+                                 Seconds(summary.elapsed), FrameRate(summary));
   text += fmt::format("latency  p50 {:.2f} ms, p95 {:.2f} ms, p99 {:.2f} ms\n",
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
                       latency.PercentileMs(0.99));
@@ -349,7 +358,9 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"fresh", summary.fresh},
                {"late", summary.late},
                {"skipped", summary.skipped},
-               {"dropped", summary.dropped},
+               {"dropped", summary.queue.dropped},
+               {"most_dropped_at_once", summary.queue.most_dropped},
+               {"most_waiting", summary.queue.most_waiting},
                {"interrupted", summary.interrupted},
                {"seconds", Seconds(summary.elapsed)},
                {"fps", FrameRate(summary)},

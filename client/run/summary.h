@@ -15,6 +15,7 @@
 #include "common/link/channel.h"
 #include "common/pair/server_part.h"
 #include "common/reuse/guard.h"
+#include "common/source/frame_queue.h"
 
 namespace cacheinf {
 
@@ -61,7 +62,7 @@ struct Summary {
   double deadline_ms = 0;  // 0: none
   int64_t late = 0;        // answers later than deadline_ms
   int64_t skipped = 0;     // could not be read or fitted
-  int64_t dropped = 0;     // overtaken by a newer frame
+  QueueCount queue;        // of a live source's frames
   bool interrupted = false;
   std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;

@@ -132,12 +132,23 @@ FieldTable RobotConfig::Fields() {
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
       Field{"camera_wait", &camera_wait_s,
-            "Seconds to keep reopening a camera that gives no more frames before the run ends; 0: "
-            "it ends at once. Also applies to network streams, and to pipelines that do not report "
-            "their end.",
+            "Seconds to wait for a camera that is not there yet, or gives no more frames, before "
+            "the run ends; 0: it ends at once. Also applies to network streams, and to pipelines "
+            "that do not report their end.",
             "Raise it for cameras and links that fail for longer."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
+      Field{"realtime", &realtime,
+            "Plays a video as a camera would: frames come when their times say, whether or not the "
+            "robot is ready, and those it has no time for are dropped as \"queue\" says.",
+            "Set it to learn from a file how the robot would do with a camera."}
+          .Flag("--realtime"),
+      Field{"queue", &queue,
+            "Frames of a camera, a stream or a video in real time that may wait while one is "
+            "answered. When more come, those that waited longest are dropped and counted.",
+            "Raise it if frames come in bursts and each needs an answer, even a late one."}
+          .Between(1, 1000)
+          .Flag("--queue"),
       Field{"backend", MakeChoice(backend), kBackendHelp,
             "Use cuda on a machine with a GPU, cuda-tf32 or cuda-fp16 if answers then agree well "
             "enough with those of cuda, reference to check an answer that you do not trust."}

@@ -62,6 +62,8 @@ struct RobotConfig {
   int64_t frames = 0;
   double deadline_ms = 0;
   double camera_wait_s = 60;
+  bool realtime = false;
+  int queue = 1;
   Backend backend = Backend::kCpu;
   Scheme scheme = Scheme::kDirect;
   LogLevel log_level = LogLevel::kInfo;

@@ -1,13 +1,15 @@
 #include "common/source/frame_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cacheinf {
 
-FrameQueue::FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity)
+FrameQueue::FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace)
     : source_(std::move(source)),
       capacity_(capacity),
-      is_live_(source_->is_live()),
+      pace_(source_->is_live() ? nullptr : pace),
+      is_live_(source_->is_live() || pace != nullptr),
       has_tensors_(source_->has_tensors()),
       frame_rate_(source_->frame_rate()),
       truth_class_count_(source_->truth_class_count()),
@@ -23,18 +25,27 @@ FrameQueue::~FrameQueue() {
   reader_.join();
 }
 
+std::optional<Frame> FrameQueue::First() {
+  std::unique_lock lock(mutex_);
+  has_changed_.wait(lock, [this] { return first_ || is_at_end_; });
+  return std::exchange(first_, std::nullopt);
+}
+
 std::optional<Frame> FrameQueue::Next() {
   std::unique_lock lock(mutex_);
+  if (pace_ != nullptr && !start_) {
+    start_ = pace_->Now();
+    has_changed_.notify_all();
+  }
   has_changed_.wait(lock, [this] { return !waiting_.empty() || is_at_end_; });
-  dropped_ += std::exchange(overrun_, 0);
+  const int64_t dropped = std::exchange(overrun_, 0);
+  count_.dropped += dropped;
+  count_.most_dropped = std::max(count_.most_dropped, dropped);
+  count_.most_waiting = most_waiting_;
   if (waiting_.empty()) {
     skipped_ = skipped_at_end_;
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return std::nullopt;
-  }
-  while (is_live_ && waiting_.size() > 1) {
-    waiting_.pop_front();
-    ++dropped_;
   }
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
@@ -47,7 +58,7 @@ std::optional<Frame> FrameQueue::Next() {
 void FrameQueue::ReadAll() {
   std::exception_ptr error;
   try {
-    while (ReadOne()) {
+    for (bool is_first = true; ReadOne(is_first); is_first = false) {
     }
   } catch (...) {
     error = std::current_exception();
@@ -62,10 +73,15 @@ void FrameQueue::ReadAll() {
 }
 
 // Whether there may be more.
-bool FrameQueue::ReadOne() {
+bool FrameQueue::ReadOne(bool is_first) {
   std::optional<Frame> frame = source_->Next();
   if (!frame) return false;
   std::unique_lock lock(mutex_);
+  if (is_first) {
+    first_ = *frame;
+    has_changed_.notify_all();
+  }
+  if (pace_ != nullptr) WaitUntilDue(lock, *frame);
   if (is_live_ && waiting_.size() == capacity_) {
     waiting_.pop_front();
     ++overrun_;
@@ -73,9 +89,20 @@ bool FrameQueue::ReadOne() {
   has_changed_.wait(lock, [this] { return waiting_.size() < capacity_ || is_closed_; });
   if (is_closed_) return false;
   waiting_.push_back({std::move(*frame), source_->skipped()});
+  if (is_live_) most_waiting_ = std::max(most_waiting_, static_cast<int64_t>(waiting_.size()));
   lock.unlock();
   has_changed_.notify_all();
   return true;
+}
+
+void FrameQueue::WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame) {
+  constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(20);
+  has_changed_.wait(lock, [this] { return start_ || is_closed_; });
+  if (is_closed_) return;
+  frame.stamp += *start_;
+  while (!is_closed_ && pace_->Now() < frame.stamp) {
+    has_changed_.wait_for(lock, std::min(kLongestWait, frame.stamp - pace_->Now()));
+  }
 }
 
 }  // namespace cacheinf

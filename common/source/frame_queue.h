@@ -1,8 +1,10 @@
 #ifndef CACHEINF_COMMON_SOURCE_FRAME_QUEUE_H_
 #define CACHEINF_COMMON_SOURCE_FRAME_QUEUE_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -10,18 +12,27 @@
 #include <optional>
 #include <thread>
 
+#include "common/base/clock.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
 
+// What became of a live source's frames that nobody was ready for.
+struct QueueCount {
+  int64_t most_waiting = 0;  // at once
+  int64_t dropped = 0;       // for newer ones, as there was no room
+  int64_t most_dropped = 0;  // of these, between two frames that Next gave
+};
+
 // Reads a source on its own thread, so that the next frame is ready when the last one is answered.
-// From a live source Next gives the newest frame and drops those that waited longer: an answer to
-// them would come too late. From any other source it gives every frame, in order, and reads a few
-// ahead.
+// Next gives frames in order. At most `capacity` of them wait. When more come from a live source,
+// those that waited longest are dropped: an answer to them would come too late. Any other source is
+// read no further until there is room.
 class FrameQueue : public FrameSource {
  public:
-  // At most `capacity` frames wait. REQUIRES: capacity >= 1.
-  FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity);
+  // With a clock as `pace`, makes a record live: from the first call of Next on, frames come, and
+  // are stamped, as their times in the record say. REQUIRES: capacity >= 1.
+  FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace = nullptr);
 
   // Waits for the source to deliver the frame that it is reading.
   ~FrameQueue() override;
@@ -31,8 +42,11 @@ class FrameQueue : public FrameSource {
   // Waits for a frame. Rethrows what the source threw, after the frames read before that.
   std::optional<Frame> Next() override;
 
-  // Frames that were read but dropped for newer ones.
-  int64_t dropped() const { return dropped_; }
+  // The first frame, before it is due. Waits for it; nothing if there is none, or it was asked for
+  // before. Next gives it, or a newer one, again.
+  std::optional<Frame> First();
+
+  const QueueCount& count() const { return count_; }
 
   // Frames that the source skipped before the one that Next gave last.
   int64_t skipped() const override { return skipped_; }
@@ -48,10 +62,12 @@ class FrameQueue : public FrameSource {
   };
 
   void ReadAll();
-  bool ReadOne();
+  bool ReadOne(bool is_first);
+  void WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame);
 
   const std::unique_ptr<FrameSource> source_;
   const size_t capacity_;
+  const Clock* const pace_;
   const bool is_live_;
   const bool has_tensors_;
   const double frame_rate_;
@@ -59,12 +75,15 @@ class FrameQueue : public FrameSource {
 
   // Used by the caller of Next.
   int64_t skipped_;
-  int64_t dropped_ = 0;
+  QueueCount count_;
 
   // Shared by both threads.
   std::mutex mutex_;
   std::condition_variable has_changed_;
+  std::optional<Frame> first_;
+  std::optional<std::chrono::nanoseconds> start_;  // of the record that is paced
   std::deque<Waiting> waiting_;
+  int64_t most_waiting_ = 0;
   int64_t overrun_ = 0;  // frames that found no room and replaced older ones
   int64_t skipped_at_end_ = 0;
   bool is_at_end_ = false;

@@ -51,24 +51,30 @@ bool HasEnd(const std::string& pipeline) {
          pipeline.find("num-buffers") != std::string::npos;
 }
 
-std::unique_ptr<FrameSource> OpenLive(std::string name, ReopeningSource::Open open,
-                                      const Clock& clock, const CameraPatience& patience) {
-  if (patience.longest.count() == 0) return open();
-  const auto pause = [is_over = patience.is_over](std::chrono::nanoseconds time) {
+// Sleeps until the time is over, or the run.
+ReopeningSource::Pause PauseOf(const CameraPatience& patience) {
+  return [is_over = patience.is_over](std::chrono::nanoseconds time) {
     constexpr std::chrono::milliseconds kLongestSleep{50};
     const auto end = std::chrono::steady_clock::now() + time;
     while (!(is_over && is_over()) && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(kLongestSleep);
     }
   };
+}
+
+std::unique_ptr<FrameSource> OpenLive(std::string name, ReopeningSource::Open open,
+                                      const Clock& clock, const CameraPatience& patience) {
+  if (patience.longest.count() == 0) return open();
   return std::make_unique<ReopeningSource>(std::move(name), std::move(open), clock, patience,
-                                           pause);
+                                           PauseOf(patience));
 }
 
 // The source says what it is only once it is open.
 std::unique_ptr<FrameSource> OpenFromWeb(const std::string& address, const Clock& clock,
                                          const CameraPatience& patience) {
-  std::unique_ptr<FrameSource> source = OpenVideoOrStream(address, clock);
+  std::unique_ptr<FrameSource> source = OpenWhenThere(
+      "stream " + address, [&] { return OpenVideoOrStream(address, clock); }, clock, patience,
+      PauseOf(patience));
   if (!source->is_live()) return source;
   const auto opened = std::make_shared<std::unique_ptr<FrameSource>>(std::move(source));
   const auto open = [opened, address, &clock] {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/model/graph/graph.h"
 #include "common/model/picture.h"
 
@@ -48,9 +49,15 @@ class FrameSource {
   virtual int truth_class_count() const { return 0; }
 };
 
-// What to do when a camera stops giving frames (reopening_source.h).
+// Nothing is there yet: a camera that is not plugged in, a stream that nobody sends.
+class AbsentSource final : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+// What to do when a camera is not there yet, or stops giving frames (reopening_source.h).
 struct CameraPatience {
-  std::chrono::nanoseconds longest{0};  // to wait for it; 0: the source ends
+  std::chrono::nanoseconds longest{0};  // to wait for it; 0: not at all
   std::function<bool()> is_over;        // whether to stop waiting; empty: never
 };
 
@@ -64,8 +71,8 @@ struct CameraPatience {
 //   a file, or another address                 a picture or a video
 // Cameras, pipelines and what comes over a network are live. Patience applies to these, except to
 // pipelines that have an end: those with filesrc or num-buffers. Throws InputError, in one
-// sentence, if the source is missing, broken or empty. The clock and what patience.is_over uses
-// must outlive the source.
+// sentence, if the source is missing, broken or empty, and AbsentSource if what is waited for does
+// not come. The clock and what patience.is_over uses must outlive the source.
 std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& clock,
                                         const CameraPatience& patience = {});
 

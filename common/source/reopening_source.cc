@@ -17,6 +17,30 @@ double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+bool IsOver(const CameraPatience& patience) { return patience.is_over && patience.is_over(); }
+
+// Calls `attempt` once a second until it succeeds or patience ends; returns whether it did. `why`
+// says, with its name, what the camera lacks.
+bool WaitFor(const std::string& name, const std::string& why, const Clock& clock,
+             const CameraPatience& patience, const ReopeningSource::Pause& pause,
+             const std::function<bool()>& attempt) {
+  const auto begin = clock.Now();
+  auto next_message = begin + kBetweenMessages;
+  LogWarning(
+      fmt::format("{}; waiting for it for {:.0f} s at most", why, Seconds(patience.longest)));
+  while (!IsOver(patience) && clock.Now() - begin < patience.longest) {
+    pause(kBetweenAttempts);
+    if (attempt()) {
+      LogInfo(fmt::format("{}: there after {:.1f} s", name, Seconds(clock.Now() - begin)));
+      return true;
+    }
+    if (clock.Now() < next_message) continue;
+    LogWarning(fmt::format("{}: no frames for {:.0f} s", name, Seconds(clock.Now() - begin)));
+    next_message = clock.Now() + kBetweenMessages;
+  }
+  return false;
+}
+
 }  // namespace
 
 ReopeningSource::ReopeningSource(std::string name, Open open, const Clock& clock,
@@ -26,16 +50,21 @@ ReopeningSource::ReopeningSource(std::string name, Open open, const Clock& clock
       clock_(clock),
       patience_(patience),
       pause_(std::move(pause)),
-      source_(open_()),
+      source_(OpenWhenThere(name_, open_, clock_, patience_, pause_)),
       has_tensors_(source_->has_tensors()),
       frame_rate_(source_->frame_rate()) {}
 
 std::optional<Frame> ReopeningSource::Next() {
+  std::optional<Frame> frame;
   if (source_) {
-    if (std::optional<Frame> frame = NextOf(*source_)) return frame;
+    frame = NextOf(*source_);
+    if (frame) return frame;
     Close();
   }
-  return WaitForFrame();
+  const bool is_back = WaitFor(name_, name_ + ": gives no more frames", clock_, patience_, pause_,
+                               [&] { return (frame = TryToReopen()).has_value(); });
+  if (!is_back && !IsOver(patience_)) LogError(fmt::format("{}: given up", name_));
+  return frame;
 }
 
 std::optional<Frame> ReopeningSource::NextOf(FrameSource& source) {
@@ -53,25 +82,6 @@ void ReopeningSource::Close() {
   source_.reset();
 }
 
-std::optional<Frame> ReopeningSource::WaitForFrame() {
-  const auto lost = clock_.Now();
-  auto next_message = lost + kBetweenMessages;
-  LogWarning(fmt::format("{}: gives no more frames; waiting for it for {:.0f} s at most", name_,
-                         Seconds(patience_.longest)));
-  while (!IsOver() && clock_.Now() - lost < patience_.longest) {
-    pause_(kBetweenAttempts);
-    if (std::optional<Frame> frame = TryToReopen()) {
-      LogInfo(fmt::format("{}: back after {:.1f} s", name_, Seconds(clock_.Now() - lost)));
-      return frame;
-    }
-    if (clock_.Now() < next_message) continue;
-    LogWarning(fmt::format("{}: no frames for {:.0f} s", name_, Seconds(clock_.Now() - lost)));
-    next_message = clock_.Now() + kBetweenMessages;
-  }
-  if (!IsOver()) LogError(fmt::format("{}: given up", name_));
-  return std::nullopt;
-}
-
 std::optional<Frame> ReopeningSource::TryToReopen() {
   try {
     source_ = open_();
@@ -81,6 +91,27 @@ std::optional<Frame> ReopeningSource::TryToReopen() {
     if (source_) Close();
   }
   return std::nullopt;
+}
+
+std::unique_ptr<FrameSource> OpenWhenThere(const std::string& name,
+                                           const ReopeningSource::Open& open, const Clock& clock,
+                                           const CameraPatience& patience,
+                                           const ReopeningSource::Pause& pause) {
+  std::unique_ptr<FrameSource> source;
+  std::string reason;
+  const auto attempt = [&] {
+    try {
+      source = open();
+    } catch (const AbsentSource& error) {
+      reason = error.what();
+    }
+    return source != nullptr;
+  };
+  if (attempt()) return source;
+  if (patience.longest.count() == 0) throw AbsentSource(reason);
+  if (WaitFor(name, reason, clock, patience, pause, attempt)) return source;
+  throw AbsentSource(
+      fmt::format("{}, and did not come within {:.0f} s", reason, Seconds(patience.longest)));
 }
 
 }  // namespace cacheinf

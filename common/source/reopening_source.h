@@ -12,16 +12,15 @@
 
 namespace cacheinf {
 
-// A camera that may be unplugged. When it stops giving frames, closes and reopens it once a second
-// until it gives some again; logs when that begins, every ten seconds, and when it ends. Frame
-// numbers continue; the size may differ.
+// A camera that may be unplugged, or not be there yet. When it gives no frames, closes and reopens
+// it once a second until it gives some; logs when that begins, every ten seconds, and when it ends.
+// Frame numbers continue; the size may differ.
 class ReopeningSource final : public FrameSource {
  public:
   using Open = std::function<std::unique_ptr<FrameSource>()>;  // throws InputError where it fails
   using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-  // Opens the camera, and throws InputError if that fails. `name` is for messages. The clock must
-  // outlive this object. `pause` waits; it may return early.
+  // Opens the camera as OpenWhenThere does. The clock must outlive this object.
   ReopeningSource(std::string name, Open open, const Clock& clock, const CameraPatience& patience,
                   Pause pause);
 
@@ -35,10 +34,8 @@ class ReopeningSource final : public FrameSource {
 
  private:
   std::optional<Frame> NextOf(FrameSource& source);
-  std::optional<Frame> WaitForFrame();
   std::optional<Frame> TryToReopen();
   void Close();
-  bool IsOver() const { return patience_.is_over && patience_.is_over(); }
 
   std::string name_;
   Open open_;
@@ -52,6 +49,13 @@ class ReopeningSource final : public FrameSource {
   int64_t first_index_ = 0;  // of the frames since the camera was last opened
   int64_t skipped_before_ = 0;
 };
+
+// Opens a camera. While it throws AbsentSource, tries again once a second, and rethrows it when
+// patience ends. `name` is for messages; `pause` waits, and may return early.
+std::unique_ptr<FrameSource> OpenWhenThere(const std::string& name,
+                                           const ReopeningSource::Open& open, const Clock& clock,
+                                           const CameraPatience& patience,
+                                           const ReopeningSource::Pause& pause);
 
 }  // namespace cacheinf
 

@@ -13,6 +13,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/source/gst_pipeline.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
@@ -29,11 +30,11 @@ class VideoSource final : public FrameSource {
   // `clock` stamps the frames; null: the record's own times do.
   VideoSource(std::string name, const cv::VideoCapture& capture, const Clock* clock)
       : name_(std::move(name)), capture_(capture), clock_(clock) {
-    if (!capture_.isOpened()) throw InputError(fmt::format("{}: cannot be opened", name_));
+    if (!capture_.isOpened()) throw AbsentSource(fmt::format("{}: cannot be opened", name_));
     frame_rate_ = Property(cv::CAP_PROP_FPS);
     stated_frames_ = clock_ == nullptr ? Property(cv::CAP_PROP_FRAME_COUNT) : 0;
     first_ = Read();
-    if (!first_) throw InputError(fmt::format("{}: no frame can be read", name_));
+    if (!first_) throw AbsentSource(fmt::format("{}: no frame can be read", name_));
   }
 
   std::optional<Frame> Next() override {
@@ -211,6 +212,11 @@ std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock) {
 }
 
 std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock) {
+  if (pipeline.find("appsink") == std::string::npos) {
+    throw InputError(
+        fmt::format("pipeline \"{}\": has no appsink; let it end with \"… ! appsink\"", pipeline));
+  }
+  CheckPipeline(pipeline);
   RefuseUnknownOrder(pipeline);
   return std::make_unique<VideoSource>(fmt::format("pipeline \"{}\"", pipeline),
                                        Open(pipeline, cv::CAP_GSTREAMER), &clock);

@@ -6,7 +6,7 @@
 
 #include "common/source/frame_source.h"
 
-// Videos, streams, cameras and pipelines, read through OpenCV. Each function throws InputError if
+// Videos, streams, cameras and pipelines, read through OpenCV. Each function throws AbsentSource if
 // the source cannot be opened or gives no frame.
 
 namespace cacheinf {
@@ -20,6 +20,8 @@ std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock&
 std::unique_ptr<FrameSource> OpenVideoOrStream(const std::string& address, const Clock& clock);
 
 std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock);
+
+// Throws InputError that names the element at fault if the pipeline cannot be built at all.
 std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock);
 
 }  // namespace cacheinf

@@ -55,6 +55,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/plan", {"common/exec", "common/codec"}},
     {"common/answer", {"common/config", "common/exec"}},
     {"common/answer/head_trial", {"common/answer", "common/config/configured_model"}},
+    {"common/answer/overlay", {"common/answer", "common/source"}},
     {"common/reuse", {"common/answer", "common/plan"}},
     {"common/tracker", {"common/reuse"}},
     {"common/canvas", {"common/tracker"}},

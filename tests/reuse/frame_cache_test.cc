@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/answer/recomputed.h"
+#include "common/answer/recomputed.h"
 #include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
 #include "common/source/scenes.h"

@@ -4,11 +4,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <thread>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 namespace cacheinf {
@@ -27,6 +31,7 @@ class CountedSource : public FrameSource {
 
   std::optional<Frame> Next() override {
     if (next_ == frames_) {
+      if (taken_ != nullptr) ++*taken_;
       if (goes_on_ != nullptr) goes_on_->acquire();
       if (fails_) throw InputError("the plug was pulled");
       return std::nullopt;
@@ -61,7 +66,7 @@ TEST(FrameQueueTest, GivesEveryFrameOfARecordInOrder) {
   }
   EXPECT_FALSE(queue.Next());
   EXPECT_FALSE(queue.Next());
-  EXPECT_EQ(queue.dropped(), 0);
+  EXPECT_EQ(queue.count().dropped, 0);
   EXPECT_EQ(queue.skipped(), 25);
 }
 
@@ -73,20 +78,105 @@ TEST(FrameQueueTest, SaysOfItsSourceWhatTheSourceSays) {
   EXPECT_EQ(queue.truth_class_count(), 3);
 }
 
-TEST(FrameQueueTest, GivesTheNewestFrameOfACameraAndCountsThoseDropped) {
-  std::atomic<int64_t> taken = 0;
-  std::binary_semaphore goes_on(0);
-  FrameQueue queue(std::make_unique<CountedSource>(20, &taken, &goes_on), 2);
-  while (taken < 20) std::this_thread::sleep_for(milliseconds(1));
-  // The last frame is taken, but may not be waiting yet.
-  std::optional<Frame> frame = queue.Next();
-  ASSERT_TRUE(frame);
-  if (frame->index != 19) frame = queue.Next();
-  ASSERT_TRUE(frame);
-  EXPECT_EQ(frame->index, 19);
-  EXPECT_GE(queue.dropped(), 18);
-  goes_on.release();
+// A camera's burst of 20 frames while one is answered.
+TEST(FrameQueueTest, OfABurstTheNewestFramesWaitAndTheOthersAreCounted) {
+  for (const int64_t room : {1, 3}) {
+    SCOPED_TRACE(room);
+    std::atomic<int64_t> taken = 0;
+    std::binary_semaphore goes_on(0);
+    FrameQueue queue(std::make_unique<CountedSource>(20, &taken, &goes_on),
+                     static_cast<size_t>(room));
+    goes_on.release();
+    ASSERT_TRUE(queue.First());
+    while (taken < 21) std::this_thread::sleep_for(milliseconds(1));
+    for (int64_t index = 20 - room; index < 20; ++index) {
+      const std::optional<Frame> frame = queue.Next();
+      ASSERT_TRUE(frame);
+      EXPECT_EQ(frame->index, index);
+    }
+    EXPECT_FALSE(queue.Next());
+    EXPECT_EQ(queue.count().dropped, 20 - room);
+    EXPECT_EQ(queue.count().most_dropped, 20 - room);
+    EXPECT_EQ(queue.count().most_waiting, room);
+  }
+}
+
+TEST(FrameQueueTest, ShowsTheFirstFrameWithoutTakingIt) {
+  FrameQueue queue(std::make_unique<CountedSource>(2), 1);
+  const std::optional<Frame> first = queue.First();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->index, 0);
+  EXPECT_EQ(queue.Next()->index, 0);
+  EXPECT_EQ(queue.Next()->index, 1);
+  FrameQueue empty(std::make_unique<CountedSource>(0), 1);
+  EXPECT_FALSE(empty.First());
+}
+
+// Ten frames a second on a clock that the test moves.
+class PacedQueueTest : public testing::Test {
+ protected:
+  class Record final : public CountedSource {
+   public:
+    Record() : CountedSource(8) {}
+    std::optional<Frame> Next() override {
+      std::optional<Frame> frame = CountedSource::Next();
+      if (frame) frame->stamp = milliseconds(100) * frame->index;
+      return frame;
+    }
+  };
+
+  ManualClock clock_;
+};
+
+TEST_F(PacedQueueTest, FramesComeWhenTheirTimesSayFromTheFirstCallOn) {
+  clock_.Advance(milliseconds(5000));
+  FrameQueue queue(std::make_unique<Record>(), 1, &clock_);
+  EXPECT_TRUE(queue.is_live());
+  ASSERT_TRUE(queue.First());
+  clock_.Advance(milliseconds(900));  // as a model is loaded
+  for (int64_t i = 0; i < 8; ++i) {
+    std::atomic<bool> has_come = false;
+    std::thread robot([&] {
+      const std::optional<Frame> frame = queue.Next();
+      has_come = true;
+      ASSERT_TRUE(frame);
+      EXPECT_EQ(frame->index, i);
+      EXPECT_EQ(frame->stamp, milliseconds(5900 + 100 * i));
+    });
+    if (i > 0) {
+      clock_.Advance(milliseconds(99));
+      std::this_thread::sleep_for(milliseconds(30));
+      EXPECT_FALSE(has_come) << i;
+      clock_.Advance(milliseconds(1));
+    }
+    robot.join();
+  }
   EXPECT_FALSE(queue.Next());
+  EXPECT_EQ(queue.count().dropped, 0);
+}
+
+TEST_F(PacedQueueTest, ASlowRobotMissesFramesAndTheLastOneIsAnswered) {
+  FrameQueue queue(std::make_unique<Record>(), 1, &clock_);
+  EXPECT_EQ(queue.Next()->index, 0);
+  // It takes 350 ms for a frame, in steps that the queue's thread can follow.
+  const auto answer = [&](int64_t newest) {
+    for (int i = 0; i < 7; ++i) {
+      clock_.Advance(milliseconds(50));
+      std::this_thread::sleep_for(milliseconds(60));
+    }
+    EXPECT_EQ(queue.Next()->index, newest);
+  };
+  answer(3);
+  answer(7);
+  EXPECT_FALSE(queue.Next());
+  EXPECT_EQ(queue.count().dropped, 5);
+  EXPECT_EQ(queue.count().most_dropped, 3);
+}
+
+TEST_F(PacedQueueTest, MayBeLeftBeforeAFrameIsDue) {
+  FrameQueue unused(std::make_unique<Record>(), 1, &clock_);
+  FrameQueue used(std::make_unique<Record>(), 1, &clock_);
+  EXPECT_TRUE(used.Next());
 }
 
 TEST(FrameQueueTest, AnErrorComesAfterTheFramesBefore) {

@@ -231,6 +231,21 @@ TEST_F(FrameSourceTest, ReadsPipelinesAndStampsTheirFramesByTheClock) {
   EXPECT_EQ(frames[2].stamp, std::chrono::seconds(1));
 }
 
+TEST_F(FrameSourceTest, NamesWhatIsWrongInAPipelineAtOnce) {
+  const auto refusal = [&](const std::string& pipeline) {
+    return RefusalOf([&] { OpenSource(pipeline, clock_, {std::chrono::seconds(1000), {}}); });
+  };
+  EXPECT_EQ(refusal("videotestsrc ! autovideosink"),
+            "pipeline \"videotestsrc ! autovideosink\": has no appsink; let it end with \"… ! "
+            "appsink\"");
+#ifdef CACHEINF_HAS_GSTREAMER
+  EXPECT_EQ(refusal("videotestsrcc ! appsink"),
+            "pipeline \"videotestsrcc ! appsink\": no element \"videotestsrcc\"; gst-inspect-1.0 "
+            "lists what this machine has");
+  EXPECT_NE(refusal("fakesrc num-bufers=3 ! appsink").find("\"num-bufers\""), std::string::npos);
+#endif
+}
+
 TEST_F(FrameSourceTest, ConvertsWhatCamerasDeliverOrRefusesIt) {
   const std::string source =
       "videotestsrc num-buffers=2 pattern=red ! video/x-raw,width=64,height=48";

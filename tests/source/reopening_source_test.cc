@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -44,15 +45,17 @@ class ReopeningSourceTest : public testing::Test {
   ~ReopeningSourceTest() override { SetLogLevel(LogLevel::kInfo); }
 
   static constexpr int kFails = -1;
+  static constexpr int kIsWrong = -2;
 
-  // `script`: what each opening gives, a number of frames or kFails. Later ones all fail.
+  // `script`: what each opening gives, a number of frames, kFails or kIsWrong. Later ones all fail.
   ReopeningSource Make(std::vector<int> script, seconds longest) {
     script_ = std::move(script);
     const auto open = [this]() -> std::unique_ptr<FrameSource> {
       const size_t opening = openings_++;
       if (opening >= script_.size() || script_[opening] == kFails) {
-        throw InputError("camera: cannot be opened");
+        throw AbsentSource("camera: cannot be opened");
       }
+      if (script_[opening] == kIsWrong) throw InputError("camera: frames are planes of YUV");
       return std::make_unique<FakeCamera>(script_[opening]);
     };
     const auto pause = [this](std::chrono::nanoseconds time) {
@@ -110,8 +113,24 @@ TEST_F(ReopeningSourceTest, StopsWaitingWhenTheRunIsStopped) {
   EXPECT_EQ(clock_.Now(), seconds(3));
 }
 
-TEST_F(ReopeningSourceTest, ACameraThatIsNotThereAtFirstIsAnError) {
-  EXPECT_THROW(Make({kFails, 1}, seconds(9)), InputError);
+TEST_F(ReopeningSourceTest, WaitsForACameraThatIsNotThereAtFirst) {
+  ReopeningSource source = Make({kFails, kFails, kFails, 2}, seconds(9));
+  EXPECT_EQ(clock_.Now(), seconds(3));
+  EXPECT_EQ(source.Next()->index, 0);
+  EXPECT_EQ(source.Next()->index, 1);
+}
+
+TEST_F(ReopeningSourceTest, GivesUpWhenTheCameraDoesNotCome) {
+  EXPECT_EQ(RefusalOf([&] { Make({}, seconds(9)); }),
+            "camera: cannot be opened, and did not come within 9 s");
+  EXPECT_EQ(openings_, 10u);
+  stop_after_ = 2;
+  EXPECT_THROW(Make({}, seconds(1000)), AbsentSource);
+  EXPECT_EQ(openings_, 13u);
+}
+
+TEST_F(ReopeningSourceTest, DoesNotWaitForWhatCanNeverBeRead) {
+  EXPECT_THROW(Make({kIsWrong, 1}, seconds(9)), InputError);
   EXPECT_EQ(openings_, 1u);
 }
 

@@ -123,7 +123,7 @@ class StreamSourceTest : public FolderTest {
 
   static std::string Refusal(const std::string& spec) {
     const SteadyClock clock;
-    return RefusalOf([&] { OpenSource(spec, clock, {seconds(1000), {}}); });
+    return RefusalOf([&] { OpenSource(spec, clock); });
   }
 };
 
@@ -166,7 +166,17 @@ TEST_F(StreamSourceTest, AVideoOnAWebServerIsARecord) {
   EXPECT_EQ(count, 5);
 }
 
-TEST_F(StreamSourceTest, AStreamThatIsNotThereAtFirstIsAnErrorAtOnce) {
+TEST_F(StreamSourceTest, AStreamThatIsNotThereAtFirstIsWaitedFor) {
+  const Server server({"", "", Stream(12)});
+  if (!server.is_there()) GTEST_SKIP() << "no socket can be opened on this machine";
+  const ManualClock clock;  // stands still, so patience never ends
+  const std::unique_ptr<FrameSource> source =
+      OpenSource(server.Address("/camera"), clock, {seconds(1000), {}});
+  EXPECT_EQ(server.clients(), 3);
+  EXPECT_EQ(source->Next()->index, 0);
+}
+
+TEST_F(StreamSourceTest, WithoutPatienceAStreamThatIsNotThereIsAnErrorAtOnce) {
   for (const std::string scheme : {"rtsp", "RTSP", "rtmp", "http"}) {
     const std::string address = scheme + "://127.0.0.1:1/camera";
     EXPECT_EQ(Refusal(address), "stream " + address + ": cannot be opened");

@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <opencv2/core/mat.hpp>
+#include <opencv2/imgcodecs.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -30,6 +32,7 @@
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/refusal.h"
 
 // When a run's answers count as late, and what remains of a run that fails.
 
@@ -154,7 +157,7 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   ASSERT_FALSE(Answers().empty());
   EXPECT_EQ(Answers().back()["frame"], 2) << "the newest frame is always answered";
   EXPECT_EQ(live.late, late);
-  EXPECT_EQ(live.frames + live.dropped, 3);
+  EXPECT_EQ(live.frames + live.queue.dropped, 3);
   EXPECT_NEAR(live.waited.max_ms(), live.latency.max_ms(), 1e-9);
 
   const Summary record = Run(std::make_unique<GivenFrames>(frames, false), config, clock);
@@ -191,6 +194,34 @@ TEST_F(LiveRunTest, ACheckKnowsWhatAFrameWaitedForIt) {
   EXPECT_EQ(check.TimeSpentSince(before), check.time_spent());
   EXPECT_EQ(check.TimeSpentSince(before + milliseconds(2)), check.time_spent() - milliseconds(1));
   EXPECT_EQ(check.TimeSpentSince(after), nanoseconds(0));
+}
+
+// A video of 25 frames a second on a robot that has time for all.
+TEST_F(LiveRunTest, AVideoInRealTimeTakesAsLongAsItIs) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.source = "generated:frames=6,rate=25,width=16,height=16";
+  config.realtime = true;
+  config.queue = 6;
+  config.output.answers = Path("answers.jsonl");
+  config.Check();
+  const SteadyClock clock;
+  const Summary summary = RunRobot(config, clock, stop_);
+  EXPECT_EQ(summary.frames, 6);
+  EXPECT_GE(summary.elapsed, milliseconds(200));
+  const std::vector<Json> answers = Answers();
+  const double start_ms = answers[0]["stamp_ms"];
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(answers[i]["stamp_ms"], start_ms + 40 * i, 1e-3);
+}
+
+TEST_F(LiveRunTest, WhatHasNoTimesCannotBePaced) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.source = Path("pictures");
+  config.realtime = true;
+  fs::create_directories(config.source);
+  cv::imwrite(Path("pictures/0.png"), cv::Mat(16, 16, CV_8UC3, cv::Scalar::all(9)));
+  const SteadyClock clock;
+  EXPECT_EQ(RefusalOf([&] { RunRobot(config, clock, stop_); }),
+            "realtime: source " + config.source + " states no frame rate; make a video of it");
 }
 
 class FailingRunTest : public LiveRunTest {

@@ -53,6 +53,14 @@ TEST(SummaryTest, CountsFramesAndTheirRate) {
             "frames   30 answered, 2 skipped, interrupted, 1.5 s, 20.0 fps");
 }
 
+TEST(SummaryTest, CountsWhatABurstLeftWaitingAndDropped) {
+  Summary summary;
+  summary.queue = {.most_waiting = 4, .dropped = 12, .most_dropped = 9};
+  EXPECT_EQ(Line(summary, "frames"),
+            "frames   0 answered, 0 skipped, 12 dropped (at most 9 at once), at most 4 waiting, "
+            "0.0 s, 0.0 fps");
+}
+
 TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
   Summary summary;
   for (int i = 1; i <= 100; ++i) {

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
-#define CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
+#ifndef CACHEINF_COMMON_ANSWER_RECOMPUTED_H_
+#define CACHEINF_COMMON_ANSWER_RECOMPUTED_H_
 
 #include "common/answer/answers.h"
 #include "common/exec/model_state.h"
@@ -20,4 +20,4 @@ ClassMap AllRecomputed(const ModelState& state);
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_ANSWER_RECOMPUTED_H_
+#endif  // CACHEINF_COMMON_ANSWER_RECOMPUTED_H_

@@ -1,4 +1,4 @@
-#include "client/answer/overlay.h"
+#include "common/answer/overlay.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "client/answer/recomputed.h"
+#include "common/answer/recomputed.h"
 #include "common/base/error.h"
 #include "common/source/opencv_picture.h"
 

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_ANSWER_OVERLAY_H_
-#define CACHEINF_CLIENT_ANSWER_OVERLAY_H_
+#ifndef CACHEINF_COMMON_ANSWER_OVERLAY_H_
+#define CACHEINF_COMMON_ANSWER_OVERLAY_H_
 
 #include <array>
 #include <cstdint>
@@ -50,4 +50,4 @@ class OverlayVideo {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_ANSWER_OVERLAY_H_
+#endif  // CACHEINF_COMMON_ANSWER_OVERLAY_H_

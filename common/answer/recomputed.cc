@@ -1,4 +1,4 @@
-#include "client/answer/recomputed.h"
+#include "common/answer/recomputed.h"
 
 #include <algorithm>
 #include <cmath>

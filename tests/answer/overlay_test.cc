@@ -1,6 +1,6 @@
 // Read this first: an answer is drawn into its frame.
 
-#include "client/answer/overlay.h"
+#include "common/answer/overlay.h"
 
 #include <gtest/gtest.h>
 
