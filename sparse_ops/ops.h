@@ -24,8 +24,9 @@
 //   An operator whose output pixel depends on a bounded window of its inputs' pixels computes the
 //   active pixels of its output map (active_pixels.h), in every image of the batch, and writes
 //   nothing else: the same bits as if all were active. Tensors that are not maps are computed
-//   whole. So are maps by GroupNorm, Linear, MatMul, the operators of detection, and all others
-//   that mix pixels of the whole picture: ask them for AllPixels.
+//   whole. So are maps by GroupNorm, Linear, MatMul, LayerNorm and Reduce over several axes, the
+//   operators of detection, and all others that mix pixels of the whole picture: ask them for
+//   AllPixels.
 //
 // Aliasing
 //   Element-wise operators (Activation, ScaleShift without channel order, Binary; the residual of a

@@ -32,9 +32,9 @@ struct Walk {
 
   Pixels pixels;              // of each image
   const int* gate = nullptr;  // on the device; if it is 0, there is nothing to do
-  int images = 1;
-  int plane = 0;  // positions of an image
-  int inner = 0;  // elements of the innermost axis
+  int images = 1;             // or channels, if the batch is innermost
+  int plane = 0;              // positions of an image
+  int inner = 0;              // elements of the innermost axis
   int quads = 0;
 
   // The pixels of a map.
@@ -166,8 +166,8 @@ struct TensorWalk {
   OuterAxes axes;
   Strides<operands> strides;
 
-  // `by_axis[k]` are the strides of operand k. Walks the pixels of a map if its channels are
-  // innermost; else all elements, unless the pixels' count is 0.
+  // `by_axis[k]` are the strides of operand k. Walks the pixels of a map if its channels or its
+  // batch are innermost; else all elements, unless the pixels' count is 0.
   TensorWalk(const ConstTensorView& output, const Pixels& pixels,
              const AxisStrides (&by_axis)[operands], int innermost) {
     int64_t positions = 1;
@@ -180,8 +180,9 @@ struct TensorWalk {
       strides.inner[k] = by_axis[k][static_cast<size_t>(innermost)];
     }
     const int inner = innermost >= 0 ? static_cast<int>(output.dims[innermost]) : 1;
-    if (output.rank == 4 && innermost == 1) {
-      walk = Walk::OverMap(static_cast<int>(output.dims[0]), static_cast<int>(output.dims[2]),
+    if (output.rank == 4 && (innermost == 0 || innermost == 1)) {
+      const int64_t images = output.dims[static_cast<size_t>(1 - innermost)];
+      walk = Walk::OverMap(static_cast<int>(images), static_cast<int>(output.dims[2]),
                            static_cast<int>(output.dims[3]), inner, pixels);
     } else {
       walk = Walk::OverAll(static_cast<int>(positions), inner, pixels.count);

@@ -178,7 +178,8 @@ bool IsLocalOnMap(Attributes attributes, const Shape& shape = {1, 4, 8, 6}) {
   return IsLocal(graph, graph.operators[0]);
 }
 
-TEST(GeometryTest, ReductionsOverChannelsAreLocalAndOverSpaceAreNot) {
+TEST(GeometryTest, ReductionsOverChannelsOrBatchAreLocalAndOverSpaceOrBothAreNot) {
+  EXPECT_TRUE(IsLocalOnMap(op::Softmax{0, false}));
   EXPECT_TRUE(IsLocalOnMap(op::Softmax{1, false}));
   EXPECT_FALSE(IsLocalOnMap(op::Softmax{2, false}));
   EXPECT_FALSE(IsLocalOnMap(op::Softmax{3, true}));
@@ -186,8 +187,10 @@ TEST(GeometryTest, ReductionsOverChannelsAreLocalAndOverSpaceAreNot) {
   EXPECT_FALSE(IsLocalOnMap(op::ArgMax{1, false}));  // not a map any more
   EXPECT_TRUE(IsLocalOnMap(op::Reduce{ReduceKind::kMax, {1}, true}));
   EXPECT_FALSE(IsLocalOnMap(op::Reduce{ReduceKind::kMean, {2, 3}, true}));
+  EXPECT_FALSE(IsLocalOnMap(op::Reduce{ReduceKind::kMean, {0, 1}, true}));
   EXPECT_TRUE(IsLocalOnMap(op::LayerNorm{1, 1, 1e-5f, false}));
   EXPECT_FALSE(IsLocalOnMap(op::LayerNorm{1, 3, 1e-5f, false}));
+  EXPECT_FALSE(IsLocalOnMap(op::LayerNorm{0, 2, 1e-5f, false}));
   EXPECT_FALSE(IsLocalOnMap(op::GroupNorm{2, 1e-5f, false}));
 }
 

@@ -91,14 +91,16 @@ void AddNorms(Table& table) {
 void AddSoftmaxes(Table& table, bool special, const std::string& suffix) {
   for (const bool logarithm : {false, true}) {
     const std::string name = (logarithm ? "log_softmax" : "softmax") + suffix;
-    for (const int axis : {1, 2}) {
-      const Dims dims = axis == 1 ? Dims{2, 21, 5, 7} : Dims{2, 11, 18, 3};
-      table.Add(name + (axis == 1 ? "_over_channels" : "_over_rows"), [=](CaseMemory& memory) {
+    const auto add = [&](int axis, const std::string& along, const Dims& dims) {
+      table.Add(name + along, [=](CaseMemory& memory) {
         if (special) memory.UseSpecialNumbers();
         return Whole{SoftmaxArgs{axis, logarithm, memory.Map(dims), memory.OutputMap(dims)},
-                     axis != 1};
+                     axis > 1};
       });
-    }
+    };
+    add(0, "_over_batch", {3, 21, 5, 7});
+    add(1, "_over_channels", {2, 21, 5, 7});
+    add(2, "_over_rows", {2, 11, 18, 3});
     table.Add(name + "_over_rows_that_lie_together", [=](CaseMemory& memory) {
       if (special) memory.UseSpecialNumbers();
       constexpr int kOrder[] = {0, 1, 3, 2};
@@ -156,6 +158,7 @@ void AddReductions(Table& table) {
       AddReduce(table, name + "_over_the_picture", kind, {2, 37, 18, 35},
                 {false, false, true, true}, special);
       AddReduce(table, name + "_over_channels", kind, {2, 37, 5, 7}, {false, true}, special);
+      AddReduce(table, name + "_over_batch", kind, {3, 37, 5, 7}, {true}, special);
       AddReduce(table, name + "_over_outer_and_last", kind, {3, 4, 50}, {true, false, true},
                 special);
     }

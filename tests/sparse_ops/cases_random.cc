@@ -264,6 +264,12 @@ void AddPad(Table& table, Random& random, const std::string& name) {
   });
 }
 
+std::array<bool, TensorView::kMaxRank> OneAxis(size_t axis) {
+  std::array<bool, TensorView::kMaxRank> axes = {};
+  axes[axis] = true;
+  return axes;
+}
+
 void AddReduction(Table& table, Random& random, const std::string& name) {
   const Dims dims = {random.Between(1, 2), random.Between(1, 150), random.Between(1, 40),
                      random.Between(1, 40)};
@@ -280,19 +286,19 @@ void AddReduction(Table& table, Random& random, const std::string& name) {
     ReduceArgs args = reduce;
     args.input = memory.Map(dims);
     args.output = memory.OutputMap(out);
-    return Whole{args};
+    return Whole{args, args.reduced != OneAxis(0) && args.reduced != OneAxis(1)};
   });
 }
 
 void AddAlongAnAxis(Table& table, Random& random, const std::string& name) {
   const Dims dims = random.AnyDims();
   const int rank = static_cast<int>(dims.size());
-  const int axis = random.Between(1, rank - 1);
+  const int axis = random.Between(0, rank - 1);
   const int axis_count = random.Between(1, rank - axis);
   const bool flag = random.Chance(2);
   const int which = random.Between(0, 2);
   const Layout layout(random, /*may_be_special=*/which == 2);
-  const bool is_whole = axis != 1;
+  const bool is_whole = axis > 1;
   if (which == 0) {
     return Add(table, name, layout, [=](CaseMemory& memory) {
       LayerNormArgs args;

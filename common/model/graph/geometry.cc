@@ -45,7 +45,7 @@ class WindowFinder {
   }
   std::optional<Window> operator()(const op::ScaleShift&) const { return Identity(); }
   std::optional<Window> operator()(const op::LayerNorm& norm) const {
-    return IdentityIf(norm.first_axis + norm.axis_count <= 2);
+    return IdentityIf(norm.axis_count == 1 && norm.first_axis <= 1);
   }
   std::optional<Window> operator()(const op::Activation&) const { return Identity(); }
   std::optional<Window> operator()(const op::Binary&) const { return Broadcast(); }
@@ -107,7 +107,7 @@ class WindowFinder {
     return IdentityIf(arg_max.axis <= 1);
   }
   std::optional<Window> operator()(const op::Reduce& reduce) const {
-    return IdentityIf(*std::max_element(reduce.axes.begin(), reduce.axes.end()) <= 1);
+    return IdentityIf(reduce.axes.size() == 1 && reduce.axes[0] <= 1);
   }
 
   // A matrix product over a map's last two dimensions mixes its pixels; so does a norm over them.
