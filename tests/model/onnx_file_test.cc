@@ -128,7 +128,7 @@ TEST(OnnxFileTest, OpenDimensionsComeFromTheOptions) {
 TEST(OnnxFileTest, AnOpenDimensionThatIsNotGivenIsRefused) {
   EXPECT_EQ(ReluModel({-1, 3, -1, 4}).Refusal(),
             "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape must "
-            "be given");
+            "be given, like --shape 1x3x640x640");
 }
 
 TEST(OnnxFileTest, AGivenShapeMustAgreeWithTheFile) {
@@ -158,7 +158,7 @@ TEST(OnnxFileTest, AQuestionMarkIsNoName) {
   EXPECT_EQ(OutputShape(model.Import(Shapes({{1, 3, 8, 9}}))), (Shape{1, 3, 8, 9}));
   EXPECT_EQ(model.Refusal(),
             "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape must "
-            "be given");
+            "be given, like --shape 1x3x640x640");
 }
 
 TEST(OnnxFileTest, AWeightThatIsAlsoListedAsInputIsAWeight) {
