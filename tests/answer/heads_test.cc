@@ -462,6 +462,22 @@ TEST(HeadsTest, QueriesWithAndWithoutAClassOfNothing) {
   ExpectThings(BoxesOf({rows}, Decoder(HeadKind::kRtDetr)));
 }
 
+TEST(HeadsTest, AQueryMayNameSeveralClasses) {
+  HeadOutput logits{{1, 3, kHeadClasses}, std::vector<float>(3 * kHeadClasses, -12.0f), "logits"};
+  HeadOutput boxes{{1, 3, 4}, std::vector<float>(12, 0.5f), "pred_boxes"};
+  logits.numbers[kHeadClasses + 4] = 2.0f;
+  logits.numbers[kHeadClasses + 1] = 1.0f;
+  boxes.numbers[4] = 0.25f;
+  const auto found = BoxesOf({logits, boxes}, Decoder(HeadKind::kRtDetr));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].label.index, 4);
+  EXPECT_EQ(found[1].label.index, 1);
+  for (const Detection& box : found) {
+    EXPECT_NEAR(box.left, 0, 1e-4);
+    EXPECT_NEAR(box.right, 0.5 * kSide, 1e-4);
+  }
+}
+
 TEST(HeadsTest, AnEmbeddingIsItsNumbers) {
   const AnswerContent content =
       Read({{{1, 4}, {1, -2, 3, 0.5f}, "feature"}}, Decoder(HeadKind::kEmbedding));
