@@ -194,7 +194,7 @@ def content_of(network, line):
     """The robot's answer in the form of the reference's."""
     if network.is_detector():
         return [box_of(entry) for entry in line["boxes"]]
-    if network.measure == "keypoint error, px":
+    if network.measure in ("keypoint error, px", "F1 of points"):
         return np.array([[point["x"], point["y"]] for point in line["keypoints"]])
     if network.measure == "cosine":
         return np.array(line["embedding"])
@@ -218,10 +218,9 @@ def robot_arguments(network, path, source, work, decoder):
     file = work / "config.json"
     file.write_text(json.dumps(config))
     arguments = ["--config", file, "--model", path, "--source", source]
-    channels = (network.height, network.width)
-    shape = (1, *channels, 3) if network.rows_first else (1, 3, *channels)
     if has_open_shape(path):
-        arguments += ["--shape", "x".join(map(str, shape))]
+        size = f"{network.height}x{network.width}"
+        arguments += ["--shape", f"1x{size}x3" if network.rows_first else f"1x3x{size}"]
     return arguments
 
 
@@ -293,7 +292,8 @@ def row_of(network, clip, frames, robot, path, folders):
     row["auto"] = recognised_kind(network, robot, path, source, folders)
     answered = robot_answers(network, robot, path, source, len(frames), folders)
     if isinstance(answered, str):
-        return row | {"verdict": "refused", "reason": answered.removeprefix("cacheinf-robot: ")}
+        sentence = answered.removeprefix("cacheinf-robot: ").replace(str(path), path.name)
+        return row | {"verdict": "refused", "reason": sentence}
     if network.read is None:
         return row | {"verdict": "not read", "reason": "no kind reads such outputs"}
     ours, row["robot_ms"] = answered
@@ -309,6 +309,13 @@ def text_of(cell):
     if cell is None:
         return "-"
     return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
 
 
 def print_table(rows):
@@ -345,8 +352,8 @@ def main():
     print_table(rows)
     if arguments.json:
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        report = {"bench": "models", "commit": arguments.commit, "machine": platform.processor(),
-                  "date": now, "rows": rows}
+        report = {"bench": "models", "commit": arguments.commit, "machine": processor(), "date": now,
+                  "rows": rows}
         arguments.json.write_text(json.dumps(report, indent=2) + "\n")
     failed = [row for row in rows if row["verdict"] in ("differs", "refused")]
     return 1 if failed else 0

@@ -177,6 +177,22 @@ def cells(stride):
     return HEIGHT // stride, WIDTH // stride
 
 
+def empty_and_planted(things, strides, channels, empty, numbers):
+    """By stride, 1 x channels x h x w: `empty`, and where a thing's centre lies what
+    `numbers(thing, stride, column, row)` gives."""
+    maps = {}
+    for stride in strides:
+        rows, columns = cells(stride)
+        base = np.broadcast_to(np.asarray(empty, np.float64).reshape(-1, 1, 1),
+                               (channels, rows, columns)).copy()
+        for thing in things:
+            if len(strides) == 1 or stride_of(thing) == stride:
+                column, row = int(thing.x / stride), int(thing.y / stride)
+                base[:, row, column] = numbers(thing, stride, column, row)
+        maps[stride] = base[None]
+    return maps
+
+
 def cell_columns(offset=0.0, anchors=1):
     """x and y of every cell, and its stride, in the order in which heads list them."""
     xs, ys, strides = [], [], []
@@ -339,6 +355,99 @@ def yolov8(path, classes=12, transposed=False):
         rows, shape = network.add("Transpose", rows, perm=[0, 2, 1]), [1, count, 4 + classes]
     network.save(path, {"output0": floats(rows, *shape)},
                  None if transposed else ultralytics("detect", classes))
+
+
+def scores_of(thing, classes, otherwise=-7.0):
+    scores = np.full(classes, otherwise)
+    scores[thing.label] = thing.score
+    return scores
+
+
+def yolov8_raw(path, classes=12):
+    """As boards' converters cut it: distances and scores of each stride, before the decoder."""
+    network = Network(24)
+
+    def numbers(thing, stride, column, row):
+        distances = turned_sides(thing, stride, column, row, 0)
+        sides = distance_logits(np.clip(distances, 0, BINS - 1)).T.ravel()
+        return np.concatenate([sides, scores_of(thing, classes)])
+
+    empty = np.concatenate([np.tile([0, 3] + [0] * (BINS - 2), 4), np.full(classes, -7.0)])
+    base = empty_and_planted(plant(network.random, classes), STRIDES, len(empty), empty, numbers)
+    heads = {stride: network.jittered(network.maps[stride], base[stride], 0.8)
+             for stride in STRIDES}
+    network.save(path, {f"head_{stride}": floats(heads[stride], 1, len(empty), *cells(stride))
+                        for stride in STRIDES})
+
+
+def nanodet(path, classes=12, bins=8):
+    """NanoDet-Plus: scores and distributions in one output, cells counted from their corners."""
+    network = Network(25)
+    strides = (8, 16, 32, 64)
+
+    def numbers(thing, stride, column, row):
+        x, y = thing.x / stride - column, thing.y / stride - row
+        half_width, half_height = thing.width / stride / 2, thing.height / stride / 2
+        distances = [half_width - x, half_height - y, half_width + x, half_height + y]
+        sides = -2 * (np.arange(bins)[None] - np.clip(distances, 0, bins - 1)[:, None]) ** 2
+        return np.concatenate([scores_of(thing, classes), sides.ravel()])
+
+    empty = np.concatenate([np.full(classes, -7.0), np.tile([0, 3] + [0] * (bins - 2), 4)])
+    base = empty_and_planted(plant(network.random, classes), strides, len(empty), empty, numbers)
+    network.maps[64] = network.add("Relu", network.conv(network.maps[32], FEATURES, FEATURES, 3, 2))
+    parts = []
+    for stride in strides:
+        head = network.jittered(network.maps[stride], base[stride], 0.8)
+        scores, sides = network.split(head, [classes, 4 * bins], 1)
+        head = network.add("Concat", network.add("Sigmoid", scores), sides, axis=1)
+        parts.append(network.reshape(head, 1, len(empty), -1))
+    rows = network.add("Transpose", network.add("Concat", *parts, axis=2), perm=[0, 2, 1])
+    count = sum(int(np.prod(cells(stride))) for stride in strides)
+    network.save(path, {"output": floats(rows, 1, count, len(empty))})
+
+
+def centernet(path, classes=12):
+    network = Network(26)
+    things = plant(network.random, classes)
+    maps = {}
+    for name, channels, empty, numbers, gains in (
+            ("hm", classes, -7.0, lambda t, s, c, r: scores_of(t, classes), 0.8),
+            ("wh", 2, 1.0, lambda t, s, c, r: [t.width / s, t.height / s], 0.5),
+            ("reg", 2, 0.5, lambda t, s, c, r: [t.x / s - c, t.y / s - r], 0.1)):
+        base = empty_and_planted(things, (4,), channels, empty, numbers)[4]
+        maps[name] = floats(network.jittered(network.maps[4], base, gains), 1, channels, *cells(4))
+    network.save(path, maps)
+
+
+def centerface(path):
+    network = Network(27)
+    things = [t for t in plant(network.random, 1)
+              if t.width / 2 + 8 < t.x < WIDTH - t.width / 2 - 8
+              and t.height / 2 + 8 < t.y < HEIGHT - t.height / 2 - 8]
+    maps = {}
+    for name, channels, empty, numbers, gains in (
+            ("heatmap", 1, -7.0, lambda t, s, c, r: [t.score], 0.8),
+            ("scale", 2, 1.0, lambda t, s, c, r: [np.log(t.height / s), np.log(t.width / s)], 0.1),
+            ("offset", 2, 0.0, lambda t, s, c, r: [t.y / s - r - 0.5, t.x / s - c - 0.5], 0.1),
+            ("landmark", 10, 0.5, lambda t, s, c, r: network.random.uniform(0.1, 0.9, 10), 0.1)):
+        base = empty_and_planted(things, (4,), channels, empty, numbers)[4]
+        value = network.jittered(network.maps[4], base, gains)
+        value = network.add("Sigmoid", value) if name == "heatmap" else value
+        maps[name] = floats(value, 1, channels, *cells(4))
+    network.save(path, maps)
+
+
+def superpoint(path):
+    network = Network(28)
+    rows, columns = cells(8)
+    base = np.zeros((1, 65, rows, columns))
+    base[:, 64] = 8
+    for cell in network.random.permutation(rows * columns)[:200]:
+        base[0, network.random.integers(64), cell // columns, cell % columns] = 9
+    descriptors = network.conv(network.maps[8], FEATURES, 256, 1, 1)
+    network.save(path, {"semi": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows,
+                                       columns),
+                        "desc": floats(descriptors, 1, 256, rows, columns)})
 
 
 def yolov8_transposed(path):

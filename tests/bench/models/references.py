@@ -215,21 +215,23 @@ def yolov8_pose(outputs, placement, limits):
 
 
 def yolov8_segment(outputs, placement, limits):
-    """process_mask_native: masks enlarged to the frame, cut at 0, within their boxes."""
+    """process_mask: masks enlarged to the network's picture, from there to the frame, cut at 0,
+    within their boxes. (process_mask_native enlarges to the frame at once, but rounds the border to
+    whole prototypes.)"""
     prototypes = outputs[1][0]
-    count, height, width = prototypes.shape
+    count = len(prototypes)
     rows = outputs[0][0].T
     corners, scores, labels, rows = best_of_rows(rows, False, rows.shape[1] - 4 - count, limits)
     answer = boxes_answer(corners, scores, labels, placement, coefficients=rows[:, -count:])
     frame_width, frame_height = placement.frame
-    # scale_masks: the part of the prototypes that shows the frame, in whole ones.
-    gain = min(height / frame_height, width / frame_width)
-    across, down = (width - frame_width * gain) / 2, (height - frame_height * gain) / 2
-    shown = prototypes[:, round(down - 0.1):height - round(down + 0.1),
-                       round(across - 0.1):width - round(across + 0.1)]
+    left, top = placement.border
+    right, bottom = (round(side * scale) + border for side, scale, border in
+                     zip(placement.frame, placement.scale, placement.border))
     for box in answer:
-        mask = np.tensordot(box.pop("coefficients"), shown, 1)
-        mask = cv2.resize(mask, (frame_width, frame_height), interpolation=cv2.INTER_LINEAR)
+        mask = np.tensordot(box.pop("coefficients"), prototypes, 1)
+        mask = cv2.resize(mask, placement.model, interpolation=cv2.INTER_LINEAR)
+        mask = cv2.resize(mask[top:bottom, left:right], (frame_width, frame_height),
+                          interpolation=cv2.INTER_LINEAR)
         y, x = np.ogrid[:frame_height, :frame_width]
         left_edge, top_edge, right_edge, bottom_edge = box["box"]
         inside = (x >= left_edge) & (x < right_edge) & (y >= top_edge) & (y < bottom_edge)
@@ -302,6 +304,104 @@ def yolox_rows(outputs, placement, limits, placed=False):
 
 def yolox_placed(outputs, placement, limits):
     return yolox_rows(outputs, placement, limits, placed=True)
+
+
+def distances_of(logits):
+    """Means of distributions: N x 4."""
+    logits = logits.reshape(len(logits), 4, -1).astype(np.float64)
+    shares = np.exp(logits - logits.max(2, keepdims=True))
+    return (shares * np.arange(logits.shape[2])).sum(2) / shares.sum(2)
+
+
+def boxes_around(centres, distances, scores, placement, limits):
+    corners = np.concatenate([centres - distances[:, :2], centres + distances[:, 2:]], 1)
+    best, labels = scores.max(1), scores.argmax(1)
+    kept = best > limits.score
+    corners, best, labels = corners[kept], best[kept], labels[kept]
+    chosen = suppress(corners, best, labels, limits.overlap)[:limits.most]
+    return boxes_answer(corners[chosen], best[chosen], labels[chosen], placement)
+
+
+def priors(placement, strides, offset):
+    """Centres in pixels and strides of all cells."""
+    centres, sizes = [], []
+    for stride in strides:
+        y, x = np.meshgrid(np.arange(-(-placement.model[1] // stride)),
+                           np.arange(-(-placement.model[0] // stride)), indexing="ij")
+        centres.append((np.stack([x.ravel(), y.ravel()], 1) + offset) * stride)
+        sizes.append(np.full((x.size, 1), stride))
+    return np.concatenate(centres), np.concatenate(sizes)
+
+
+def yolov8_raw(outputs, placement, limits):
+    """Ultralytics' Detect head, from its three maps on."""
+    rows = np.concatenate([head[0].reshape(head.shape[1], -1).T for head in outputs])
+    centres, strides = priors(placement, (8, 16, 32), 0.5)
+    distances = distances_of(rows[:, :64]) * strides
+    return boxes_around(centres, distances, sigmoid(rows[:, 64:]), placement, limits)
+
+
+def nanodet_plus(outputs, placement, limits):
+    rows = outputs[0][0]
+    centres, strides = priors(placement, (8, 16, 32, 64), 0)
+    distances = distances_of(rows[:, -32:]) * strides
+    return boxes_around(centres, distances, rows[:, :-32], placement, limits)
+
+
+def picodet(outputs, placement, limits):
+    """RapidLayout's PPPostProcess."""
+    levels = len(outputs) // 2
+    scores = np.concatenate([scores[0] for scores in outputs[:levels]])
+    centres, strides = priors(placement, (8, 16, 32, 64), 0.5)
+    distances = distances_of(np.concatenate([sides[0] for sides in outputs[levels:]])) * strides
+    return boxes_around(centres, distances, scores, placement, limits)
+
+
+def centernet(outputs, placement, limits):
+    """ctdet_decode: peaks of 3 x 3, each class apart."""
+    scores, sizes, offsets = sigmoid(outputs[0][0].astype(np.float64)), outputs[1][0], outputs[2][0]
+    largest = np.stack([cv2.dilate(scores_of_class, np.ones((3, 3))) for scores_of_class in scores])
+    labels, y, x = np.nonzero((scores == largest) & (scores > limits.score))
+    stride = placement.model[1] // scores.shape[1]
+    centres = np.stack([x + offsets[0, y, x], y + offsets[1, y, x]], 1)
+    rows = np.concatenate([centres, sizes[:, y, x].T], 1) * stride
+    return boxes_answer(corners_of(rows), scores[labels, y, x], labels, placement)
+
+
+def centerface(outputs, placement, limits):
+    heat, scales, offsets, landmarks = (output[0].astype(np.float64) for output in outputs)
+    y, x = np.nonzero(heat[0] > limits.score)
+    height, width = np.exp(scales[:, y, x]) * 4
+    left = (x + offsets[1, y, x] + 0.5) * 4 - width / 2
+    top = (y + offsets[0, y, x] + 0.5) * 4 - height / 2
+    corners = np.stack([left, top, left + width, top + height], 1)
+    points = np.stack([landmarks[1::2, y, x] * width + left, landmarks[::2, y, x] * height + top], 2)
+    points = placement.clipped(placement.to_frame(points.transpose(1, 0, 2)))
+    scores, labels = heat[0, y, x], np.zeros(len(y), int)
+    chosen = suppress(corners, scores, labels, limits.overlap)
+    return boxes_answer(corners[chosen], scores[chosen], labels[chosen], placement,
+                        keypoints=points[chosen])
+
+
+def superpoint(outputs, placement, _limits):
+    """Magic Leap's demo: confidence from .015, suppression within 4 pixels, nothing at the edge."""
+    logits = outputs[0][0].astype(np.float64)
+    shares = np.exp(logits) / (np.exp(logits).sum(0) + 1e-5)
+    _, rows, columns = logits.shape
+    heat = shares[:-1].reshape(8, 8, rows, columns).transpose(2, 0, 3, 1)
+    heat = heat.reshape(rows * 8, columns * 8)
+    y, x = np.nonzero(heat >= 0.015)
+    order = np.argsort(-heat[y, x], kind="stable")
+    y, x = y[order], x[order]
+    free = np.ones((heat.shape[0] + 8, heat.shape[1] + 8), bool)
+    points = []
+    for row, column in zip(y, x):
+        if free[row + 4, column + 4]:
+            free[row:row + 9, column:column + 9] = False
+            points.append((column, row))
+    points = np.array([(px, py) for px, py in points
+                       if 4 <= px < heat.shape[1] - 4 and 4 <= py < heat.shape[0] - 4])
+    return placement.clipped(placement.to_frame(points + 0.5))
 
 
 def end_to_end(outputs, placement, limits):
