@@ -494,6 +494,11 @@ def class_map(outputs, _placement, _limits):
     return outputs[0][0].argmax(0)
 
 
+def two_classes(outputs, _placement, _limits):
+    """A map of shares of one class."""
+    return (outputs[0][0, 0] > 0.5).astype(int)
+
+
 def enlarged_class_map(outputs, placement, _limits):
     """Scores enlarged to the picture (align_corners=False) before the best is taken."""
     enlarged = [cv2.resize(scores, placement.model, interpolation=cv2.INTER_LINEAR)
