@@ -17,11 +17,16 @@ WIDTH = 320
 HEIGHT = 256
 STRIDES = (8, 16, 32)
 FEATURES = 16
-# Darknet's and YOLOv5's anchors, by stride.
+# By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
 ANCHORS = {
     8: ((10, 13), (16, 30), (33, 23)),
     16: ((30, 61), (62, 45), (59, 119)),
     32: ((116, 90), (156, 198), (373, 326)),
+}
+LATER_ANCHORS = {
+    8: ((12, 16), (19, 36), (40, 28)),
+    16: ((36, 75), (76, 55), (72, 146)),
+    32: ((142, 110), (192, 243), (459, 401)),
 }
 
 
@@ -209,7 +214,7 @@ def cell_columns(offset=0.0, anchors=1):
 # ---- Heads with three anchors a cell ----
 
 
-def anchor_base(things, classes, stride, inverse):
+def anchor_base(things, classes, stride, inverse, anchors):
     """1 x 3 x (5 + C) x h x w: numbers before decoding."""
     rows, columns = cells(stride)
     base = np.full((3, 5 + classes, rows, columns), -4.0)
@@ -219,7 +224,7 @@ def anchor_base(things, classes, stride, inverse):
         if stride_of(thing) != stride:
             continue
         column, row = int(thing.x / stride), int(thing.y / stride)
-        sizes = np.array(ANCHORS[stride], np.float64)
+        sizes = np.array(anchors[stride], np.float64)
         fit = np.abs(np.log(np.array([thing.width, thing.height]) / sizes)).sum(1)
         anchor = int(fit.argmin())
         base[anchor, :4, row, column] = inverse(thing, stride, column, row, sizes[anchor])
@@ -233,6 +238,13 @@ def darknet_inverse(thing, stride, column, row, anchor):
             np.log(thing.width / anchor[0]), np.log(thing.height / anchor[1])]
 
 
+def yolov4_inverse(thing, stride, column, row, anchor):
+    stretch = {8: 1.2, 16: 1.1, 32: 1.05}[stride]
+    in_cell = np.array([thing.x / stride - column, thing.y / stride - row])
+    return [*logit((in_cell + (stretch - 1) / 2) / stretch), np.log(thing.width / anchor[0]),
+            np.log(thing.height / anchor[1])]
+
+
 def yolov5_inverse(thing, stride, column, row, anchor):
     return [logit((thing.x / stride - column + 0.5) / 2),
             logit((thing.y / stride - row + 0.5) / 2),
@@ -240,25 +252,37 @@ def yolov5_inverse(thing, stride, column, row, anchor):
             logit(np.sqrt(thing.height / anchor[1]) / 2)]
 
 
-def anchor_heads(network, things, classes, inverse):
+def anchor_heads(network, classes, inverse, anchors):
+    things = plant(network.random, classes)
     gains = np.tile([0.4, 0.4, 0.2, 0.2, 0.8] + [0.3] * classes, 3)
     return {stride: network.jittered(network.maps[stride],
-                                     anchor_base(things, classes, stride, inverse), gains)
+                                     anchor_base(things, classes, stride, inverse, anchors), gains)
             for stride in STRIDES}
 
 
-def yolov3(path, classes=12):
-    network = Network(3)
-    heads = anchor_heads(network, plant(network.random, classes), classes, darknet_inverse)
-    numbers = 3 * (5 + classes)
+def raw_heads(path, seed, inverse, anchors, strides=STRIDES, classes=12):
+    network = Network(seed)
+    heads = anchor_heads(network, classes, inverse, anchors)
+    network.save(path, {f"yolo_{stride}": floats(heads[stride], 1, 3 * (5 + classes), *cells(stride))
+                        for stride in strides})
+
+
+def yolov3(path):
     # As Darknet has them: the coarsest first.
-    network.save(path, {f"yolo_{stride}": floats(heads[stride], 1, numbers, *cells(stride))
-                        for stride in reversed(STRIDES)})
+    raw_heads(path, 3, darknet_inverse, ANCHORS, STRIDES[::-1])
+
+
+def yolov4(path):
+    raw_heads(path, 4, yolov4_inverse, LATER_ANCHORS)
+
+
+def yolov7(path):
+    raw_heads(path, 7, yolov5_inverse, LATER_ANCHORS)
 
 
 def yolov5(path, classes=12):
     network = Network(5)
-    heads = anchor_heads(network, plant(network.random, classes), classes, yolov5_inverse)
+    heads = anchor_heads(network, classes, yolov5_inverse, ANCHORS)
     parts = []
     for stride, head in heads.items():
         rows, columns = cells(stride)
@@ -448,6 +472,20 @@ def superpoint(path):
     network.save(path, {"semi": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows,
                                        columns),
                         "desc": floats(descriptors, 1, 256, rows, columns)})
+
+
+def xfeat(path):
+    network = Network(29)
+    rows, columns = cells(8)
+    base = np.zeros((1, 65, rows, columns))
+    base[:, 64] = 8
+    for cell in network.random.permutation(rows * columns)[:200]:
+        base[0, network.random.integers(64), cell // columns, cell % columns] = 9
+    reliability = network.jittered(network.maps[8], np.ones((1, 1, rows, columns)), 1.0)
+    network.save(path, {
+        "feats": floats(network.conv(network.maps[8], FEATURES, 64, 1, 1), 1, 64, rows, columns),
+        "keypoints": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows, columns),
+        "heatmap": floats(network.add("Sigmoid", reliability), 1, 1, rows, columns)})
 
 
 def yolov8_transposed(path):

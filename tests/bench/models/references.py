@@ -11,10 +11,18 @@ import cv2
 import numpy as np
 from PIL import Image
 
+# By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
 ANCHORS = {
     8: ((10, 13), (16, 30), (33, 23)),
     16: ((30, 61), (62, 45), (59, 119)),
     32: ((116, 90), (156, 198), (373, 326)),
+}
+
+
+LATER_ANCHORS = {
+    8: ((12, 16), (19, 36), (40, 28)),
+    16: ((36, 75), (76, 55), (72, 146)),
+    32: ((142, 110), (192, 243), (459, 401)),
 }
 
 
@@ -157,7 +165,7 @@ def best_of_rows(rows, has_objectness, classes, limits, extras=0):
 # ---- Readers ----
 
 
-def raw_heads(formula):
+def raw_heads(formula, anchors=None):
     """Heads 1x3(5+C)xhxw, whose boxes `formula` computes."""
     def read(outputs, placement, limits):
         rows = []
@@ -168,7 +176,7 @@ def raw_heads(formula):
             head = head.reshape(3, numbers, height, width).astype(np.float64)
             y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
             cell = np.stack([x, y])[None]
-            sizes = np.array(ANCHORS[stride], np.float64).reshape(3, 2, 1, 1)
+            sizes = np.array((anchors or ANCHORS)[stride], np.float64).reshape(3, 2, 1, 1)
             rows.append(np.concatenate([*formula(head, cell, stride, sizes), sigmoid(head[:, 4:])],
                                        1).transpose(0, 2, 3, 1).reshape(-1, numbers))
         rows = np.concatenate(rows)
@@ -179,6 +187,13 @@ def raw_heads(formula):
 
 def darknet_boxes(head, cell, stride, anchors):
     return (sigmoid(head[:, :2]) + cell) * stride, np.exp(head[:, 2:4]) * anchors
+
+
+def yolov4_boxes(head, cell, stride, anchors):
+    """Darknet's with scale_x_y."""
+    stretch = {8: 1.2, 16: 1.1, 32: 1.05}[stride]
+    return ((sigmoid(head[:, :2]) * stretch - (stretch - 1) / 2 + cell) * stride,
+            np.exp(head[:, 2:4]) * anchors)
 
 
 def yolov5_boxes(head, cell, stride, anchors):
@@ -383,13 +398,26 @@ def centerface(outputs, placement, limits):
                         keypoints=points[chosen])
 
 
+def in_full(places):
+    """64 channels to 8 x 8 pixels."""
+    _, rows, columns = places.shape
+    return places.reshape(8, 8, rows, columns).transpose(2, 0, 3, 1).reshape(rows * 8, columns * 8)
+
+
+def xfeat(outputs, placement, _limits):
+    """detectAndCompute: suppression in 5 x 5 from .05 on; scored by reliability, which is 0 nowhere."""
+    logits = outputs[1][0].astype(np.float64)
+    shares = np.exp(logits - logits.max(0))
+    heat = in_full((shares / shares.sum(0))[:64])
+    y, x = np.nonzero((heat == cv2.dilate(heat, np.ones((5, 5)))) & (heat > 0.05))
+    return placement.clipped(placement.to_frame(np.stack([x, y], 1) + 0.5))
+
+
 def superpoint(outputs, placement, _limits):
     """Magic Leap's demo: confidence from .015, suppression within 4 pixels, nothing at the edge."""
     logits = outputs[0][0].astype(np.float64)
     shares = np.exp(logits) / (np.exp(logits).sum(0) + 1e-5)
-    _, rows, columns = logits.shape
-    heat = shares[:-1].reshape(8, 8, rows, columns).transpose(2, 0, 3, 1)
-    heat = heat.reshape(rows * 8, columns * 8)
+    heat = in_full(shares[:-1])
     y, x = np.nonzero(heat >= 0.015)
     order = np.argsort(-heat[y, x], kind="stable")
     y, x = y[order], x[order]
