@@ -296,14 +296,14 @@ Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const
            -std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
     for (const auto& [u, v] :
          {std::pair(1, 1), std::pair(1, -1), std::pair(-1, -1), std::pair(-1, 1)}) {
-      const Keypoint corner =
-          seen.InFrame(Keypoint{turned.x + u * along_x + v * across_x,
-                                turned.y + u * along_y + v * across_y, label.score});
-      box.left = std::min(box.left, corner.x);
-      box.top = std::min(box.top, corner.y);
-      box.right = std::max(box.right, corner.x);
-      box.bottom = std::max(box.bottom, corner.y);
-      box.corners.push_back(corner);
+      const Keypoint corner = {turned.x + u * along_x + v * across_x,
+                               turned.y + u * along_y + v * across_y, label.score};
+      const Keypoint shown = seen.InFrame(corner);
+      box.left = std::min(box.left, shown.x);
+      box.top = std::min(box.top, shown.y);
+      box.right = std::max(box.right, shown.x);
+      box.bottom = std::max(box.bottom, shown.y);
+      box.corners.push_back(seen.InFrameOrBeyond(corner));
     }
   }
   const float* point = row + kBoxNumbers;

@@ -46,8 +46,9 @@ struct Detection {
   double right = 0;
   double bottom = 0;
   std::vector<Keypoint> keypoints = {};  // if the network finds them for each box
-  std::vector<Keypoint> corners = {};    // four of a turned box; the sides above enclose them
-  PixelRuns mask = {};                   // no lengths: the network gives none
+  // Four of a turned box, also beyond the frame; the sides above enclose what is within.
+  std::vector<Keypoint> corners = {};
+  PixelRuns mask = {};  // no lengths: the network gives none
 };
 
 struct Detections {

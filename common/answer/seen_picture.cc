@@ -61,6 +61,14 @@ Keypoint SeenPicture::InFrame(const Keypoint& seen) const {
   return {point.x, point.y, seen.score};
 }
 
+Keypoint SeenPicture::InFrameOrBeyond(const Keypoint& seen) const {
+  Point point = {seen.x, seen.y};
+  if (!model_from_seen.IsIdentity()) point = Apply(model_from_seen, point);
+  if (fit == nullptr) return {point.x, point.y, seen.score};
+  return {fit->columns().ToFrameOrBeyond(point.x), fit->rows().ToFrameOrBeyond(point.y),
+          seen.score};
+}
+
 Keypoint SeenPicture::InNetworkPicture(double frame_x, double frame_y) const {
   Point point = {frame_x, frame_y};
   if (fit != nullptr) {

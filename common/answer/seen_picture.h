@@ -18,7 +18,8 @@ struct SeenPicture {
   // first pixel.
   Detection InFrame(const Detection& seen) const;
 
-  Keypoint InFrame(const Keypoint& seen) const;
+  Keypoint InFrame(const Keypoint& seen) const;          // clipped to the frame
+  Keypoint InFrameOrBeyond(const Keypoint& seen) const;  // where it lies
 
   // Where a point of the frame lies in the network's picture.
   Keypoint InNetworkPicture(double frame_x, double frame_y) const;

@@ -112,8 +112,11 @@ Picture MakePicture(int width, int height, int channels, std::vector<uint8_t> pi
 }
 
 double AxisFit::ToFrame(double model) const {
-  return std::clamp((model - model_begin) * frame_size / model_length, 0.0,
-                    static_cast<double>(frame_size));
+  return std::clamp(ToFrameOrBeyond(model), 0.0, static_cast<double>(frame_size));
+}
+
+double AxisFit::ToFrameOrBeyond(double model) const {
+  return (model - model_begin) * frame_size / model_length;
 }
 
 // Down to half the size, the two neighbours that are blended are the cell.

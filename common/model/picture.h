@@ -42,6 +42,7 @@ struct AxisFit {
 
   // Where a point of the model's picture lies in the frame, in pixels from its edge; clipped to it.
   double ToFrame(double model) const;
+  double ToFrameOrBeyond(double model) const;  // not clipped
 
   // The model's pixel that shows the centre of the frame's pixel; -1 if none does.
   int ToModel(int frame) const;

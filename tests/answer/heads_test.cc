@@ -15,6 +15,8 @@
 #include "common/answer/seen_picture.h"
 #include "common/base/error.h"
 #include "common/config/model_setup.h"
+#include "common/model/graph/graph.h"
+#include "common/model/picture.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
 
@@ -53,7 +55,7 @@ Graph NetworkOf(const std::vector<HeadOutput>& outputs) {
 }
 
 AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
-                   const ModelNotes& notes = {}) {
+                   const ModelNotes& notes = {}, const SeenPicture& seen = {}) {
   Graph graph = NetworkOf(outputs);
   graph.notes = notes;
   AddDecoder(graph, config);
@@ -64,7 +66,7 @@ AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& 
   for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
   SetInputs(*state, inputs);
   state->Run();
-  return AnswerReader(state->graph(), config).Read(*state, {});
+  return AnswerReader(state->graph(), config).Read(*state, seen);
 }
 
 std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
@@ -360,6 +362,31 @@ TEST(HeadsTest, TurnedBoxesHaveCornersAndAreSuppressedAsTheyLie) {
   EXPECT_NEAR(boxes[1].label.score, 0.8, 1e-6);
 }
 
+TEST(HeadsTest, TurnedBoxesKeepTheirShapeBeyondTheFrame) {
+  HeadOutput rows =
+      DecodedRows(false, 1, true, 1, [](const Thing&) { return std::vector<double>{0.0}; });
+  std::fill(rows.numbers.begin(), rows.numbers.end(), 0.0f);
+  const std::vector<float> box = {10, 64, 80, 40, 0.9f, 0, 0, 0, 0, 0.5f};
+  const int64_t count = rows.shape[2];
+  for (size_t k = 0; k < box.size(); ++k) {
+    rows.numbers[k * static_cast<size_t>(count)] = box[k];
+  }
+  PictureSpec spec;
+  spec.width = spec.height = kSide;
+  const PictureFit fit(spec, 2 * kSide, 2 * kSide);
+  const auto boxes =
+      std::get<Detections>(Read({rows}, Decoder(HeadKind::kYolov8Obb), {}, {&fit, {}})).boxes;
+  ASSERT_EQ(boxes.size(), 1u);
+  EXPECT_EQ(boxes[0].left, 0);
+  const std::vector<Keypoint>& corners = boxes[0].corners;
+  ASSERT_EQ(corners.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const Keypoint& next = corners[(i + 1) % 4];
+    const double side = std::hypot(corners[i].x - next.x, corners[i].y - next.y);
+    EXPECT_NEAR(side, i % 2 == 0 ? 80 : 160, 1e-3);
+  }
+}
+
 std::vector<float> Corners(const Thing& thing) {
   return {static_cast<float>(thing.x - thing.width / 2),
           static_cast<float>(thing.y - thing.height / 2),
@@ -433,6 +460,22 @@ TEST(HeadsTest, QueriesWithAndWithoutAClassOfNothing) {
     row[4 + thing.label] = thing.score;
   }
   ExpectThings(BoxesOf({rows}, Decoder(HeadKind::kRtDetr)));
+}
+
+TEST(HeadsTest, AQueryMayNameSeveralClasses) {
+  HeadOutput logits{{1, 3, kHeadClasses}, std::vector<float>(3 * kHeadClasses, -12.0f), "logits"};
+  HeadOutput boxes{{1, 3, 4}, std::vector<float>(12, 0.5f), "pred_boxes"};
+  logits.numbers[kHeadClasses + 4] = 2.0f;
+  logits.numbers[kHeadClasses + 1] = 1.0f;
+  boxes.numbers[4] = 0.25f;
+  const auto found = BoxesOf({logits, boxes}, Decoder(HeadKind::kRtDetr));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].label.index, 4);
+  EXPECT_EQ(found[1].label.index, 1);
+  for (const Detection& box : found) {
+    EXPECT_NEAR(box.left, 0, 1e-4);
+    EXPECT_NEAR(box.right, 0.5 * kSide, 1e-4);
+  }
 }
 
 TEST(HeadsTest, AnEmbeddingIsItsNumbers) {

@@ -314,6 +314,30 @@ void AppendYolox(Graph& graph, const Outputs& outputs) {
   SetBoxes(graph, outputs.spec, rows, true, 0);
 }
 
+// Picks boxes from a row for each class of each query, since one may name several. The class comes
+// along as a number of the row.
+void SetBoxesOfClasses(Graph& graph, const HeadSpec& spec, ValueId boxes, ValueId scores) {
+  RowBuilder build(&graph);
+  const int64_t queries = graph.value(scores).shape[0];
+  const int64_t classes = graph.value(scores).shape[1];
+  const int64_t rows = queries * classes;
+  std::vector<float> labels;
+  for (int64_t row = 0; row < rows; ++row) labels.push_back(static_cast<float>(row % classes));
+  const ValueId single = graph.AddOne("rows", op::Reshape{{queries, 1, kPixelNumbers}}, {boxes});
+  const ValueId repeated =
+      graph.AddOne("rows", op::Expand{{queries, classes, kPixelNumbers}}, {single});
+  const ValueId corners = graph.AddOne("rows", op::Reshape{{rows, kPixelNumbers}}, {repeated});
+  const ValueId score = graph.AddOne("rows", op::Reshape{{rows, 1}}, {scores});
+  const ValueId zero = build.With(score, BinaryKind::kMultiply, Tensor({1, 1}, {0.0f}));
+  const ValueId label = build.With(zero, BinaryKind::kAdd, Tensor({rows, 1}, std::move(labels)));
+  op::NonMaxSuppression picks = spec.suppression;
+  picks.has_objectness = false;
+  picks.extras = 1;
+  const ValueId best = graph.AddOne("boxes", picks, {build.Joined({corners, score, label})});
+  graph.head.classes = static_cast<int>(classes);
+  graph.outputs = {build.Joined({build.Columns(best, 0, 5), build.Columns(best, 6, 1)})};
+}
+
 // Gives max × 6, as suppression does, from queries whose boxes are centres and sizes.
 void AppendQueries(Graph& graph, const Outputs& outputs, bool has_no_object) {
   RowBuilder build(&graph);
@@ -334,6 +358,7 @@ void AppendQueries(Graph& graph, const Outputs& outputs, bool has_no_object) {
     scores = build.Columns(graph.AddOne("scores", op::Softmax{1, false}, {scores}), 0, classes);
   } else {
     scores = build.Apply(scores, Function::Kind::kSigmoid);
+    return SetBoxesOfClasses(graph, picks, flat(queries->second), scores);
   }
   SetBoxes(graph, picks, build.Joined({flat(queries->second), scores}), false, 0);
 }

@@ -194,7 +194,7 @@ def content_of(network, line):
     """The robot's answer in the form of the reference's."""
     if network.is_detector():
         return [box_of(entry) for entry in line["boxes"]]
-    if network.measure == "keypoint error, px":
+    if network.measure in ("keypoint error, px", "F1 of points"):
         return np.array([[point["x"], point["y"]] for point in line["keypoints"]])
     if network.measure == "cosine":
         return np.array(line["embedding"])
@@ -202,12 +202,13 @@ def content_of(network, line):
 
 
 def class_maps(folder, count):
-    """Answers have shares of classes only; the map is what the robot dumps after picking them."""
+    """Answers have shares of classes only; the map is what the robot dumps after picking them, the
+    output with one number a pixel."""
     maps = []
     for frame in range(count):
         arrays = [np.load(file) for file in folder.glob(f"{frame:06}.*.npy")]
-        whole = [array for array in arrays if array.dtype == np.int64]
-        maps.append(whole[0].reshape(whole[0].shape[-2:]))
+        whole = [array for array in arrays if np.array_equal(array, np.round(array))]
+        maps.append(whole[0].reshape(whole[0].shape[-2:]).astype(int))
     return maps
 
 
@@ -218,10 +219,9 @@ def robot_arguments(network, path, source, work, decoder):
     file = work / "config.json"
     file.write_text(json.dumps(config))
     arguments = ["--config", file, "--model", path, "--source", source]
-    channels = (network.height, network.width)
-    shape = (1, *channels, 3) if network.rows_first else (1, 3, *channels)
     if has_open_shape(path):
-        arguments += ["--shape", "x".join(map(str, shape))]
+        size = f"{network.height}x{network.width}"
+        arguments += ["--shape", f"1x{size}x3" if network.rows_first else f"1x3x{size}"]
     return arguments
 
 
@@ -236,15 +236,13 @@ def robot_answers(network, robot, path, source, count, folders):
         folder = pathlib.Path(folder)
         arguments = robot_arguments(network, path, source, folder, None)
         arguments += ["--answers", folder / "answers.jsonl", "--summary", folder / "summary.json"]
-        if network.measure == "mIoU" and network.read:
+        if network.measure == "mIoU":
             arguments += ["--dump-outputs", folder / "outputs"]
         refusal = robot.run(*arguments)
         if refusal:
             return refusal
         summary = json.loads((folder / "summary.json").read_text())
-        if network.read is None:
-            answers = []
-        elif network.measure == "mIoU":
+        if network.measure == "mIoU":
             answers = class_maps(folder / "outputs", count)
         else:
             lines = (folder / "answers.jsonl").read_text().splitlines()
@@ -272,7 +270,7 @@ def compared(network, ours, theirs):
     if figure is None:
         return {"figure": None, "worst": None, "evidence": evidence, "verdict": "no evidence"}
     agrees = figure >= bar if more_is_better else figure <= bar
-    verdict = "agrees" if agrees else "differs"
+    verdict = "agrees" if agrees else "differs as noted" if network.note else "differs"
     return {"figure": figure, "worst": worst, "evidence": evidence, "verdict": verdict}
 
 
@@ -293,9 +291,8 @@ def row_of(network, clip, frames, robot, path, folders):
     row["auto"] = recognised_kind(network, robot, path, source, folders)
     answered = robot_answers(network, robot, path, source, len(frames), folders)
     if isinstance(answered, str):
-        return row | {"verdict": "refused", "reason": answered.removeprefix("cacheinf-robot: ")}
-    if network.read is None:
-        return row | {"verdict": "not read", "reason": "no kind reads such outputs"}
+        sentence = answered.removeprefix("cacheinf-robot: ").replace(str(path), path.name)
+        return row | {"verdict": "refused", "reason": sentence}
     ours, row["robot_ms"] = answered
     theirs, row["onnxruntime_ms"] = reference_answers(network, path, frames)
     return row | compared(network, ours, theirs)
@@ -309,6 +306,13 @@ def text_of(cell):
     if cell is None:
         return "-"
     return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
 
 
 def print_table(rows):
@@ -345,8 +349,8 @@ def main():
     print_table(rows)
     if arguments.json:
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        report = {"bench": "models", "commit": arguments.commit, "machine": platform.processor(),
-                  "date": now, "rows": rows}
+        report = {"bench": "models", "commit": arguments.commit, "machine": processor(), "date": now,
+                  "rows": rows}
         arguments.json.write_text(json.dumps(report, indent=2) + "\n")
     failed = [row for row in rows if row["verdict"] in ("differs", "refused")]
     return 1 if failed else 0

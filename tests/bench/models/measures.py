@@ -6,9 +6,12 @@ import cv2
 import numpy as np
 
 LEAST_OVERLAP = 0.9  # of boxes that count as the same
+CLOSE = 1.0  # so far apart, in pixels, the sides of boxes are that do too, however thin
 
 
 def box_overlap(a, b):
+    if np.abs(a - b).max() <= CLOSE:
+        return 1.0
     low = np.maximum(a[:2], b[:2])
     high = np.minimum(a[2:], b[2:])
     shared = np.prod(np.clip(high - low, 0, None))
@@ -16,6 +19,8 @@ def box_overlap(a, b):
 
 
 def turned_overlap(a, b):
+    if np.abs(a - b).max() <= CLOSE:
+        return 1.0
     one, two = a.astype(np.float32), b.astype(np.float32)
     shared = cv2.intersectConvexConvex(one, two)[0]
     return shared / max(cv2.contourArea(one) + cv2.contourArea(two) - shared, 1e-9)
@@ -41,7 +46,8 @@ def pairs(ours, theirs):
 
 
 def f1(ours, theirs):
-    """F1 of boxes of the same class that overlap by .9; the largest difference of a score."""
+    """F1 of boxes of the same class that overlap by .9 or whose sides are within a pixel; the largest
+    difference of a score."""
     total = sum(len(boxes) for boxes in ours) + sum(len(boxes) for boxes in theirs)
     same = [pair for a, b in zip(ours, theirs) for pair in pairs(a, b)]
     worst = max((abs(a["score"] - b["score"]) for a, b in same), default=0)
@@ -67,17 +73,33 @@ def keypoints(ours, theirs):
     return float(apart.mean()), float(apart.max()), f"{len(apart)} points"
 
 
+def points_f1(ours, theirs):
+    """F1 of points that lie within a pixel of each other, whatever their order; the distance of the
+    farthest of these."""
+    same, worst = 0, 0
+    for a, b in zip(ours, theirs):
+        apart = np.linalg.norm(a[:, None] - b[None], axis=2)
+        nearest = apart.min(1, initial=np.inf)
+        close = nearest <= CLOSE
+        same += np.count_nonzero(close)
+        worst = max(worst, nearest[close].max(initial=0))
+    total = sum(map(len, ours)) + sum(map(len, theirs))
+    return (2 * same / total if total else None), float(worst), f"{sum(map(len, theirs))} points"
+
+
 def mask_iou(ours, theirs):
-    """Mean IoU of the masks of boxes that are the same, times their F1; the worst mask."""
+    """IoU of all the masks of boxes that are the same, times their F1; the worst mask of at least 100
+    pixels."""
     agreement, _, evidence = f1(ours, theirs)
     if agreement is None:
         return None, 0, evidence
-    ious = []
+    shared, all_pixels = [], []
     for x, y in zip(ours, theirs):
         for a, b in pairs(x, y):
-            union = np.count_nonzero(a["mask"] | b["mask"])
-            ious.append(np.count_nonzero(a["mask"] & b["mask"]) / union if union else 1.0)
-    return agreement * float(np.mean(ious)), float(np.min(ious)), f"{len(ious)} masks"
+            shared.append(np.count_nonzero(a["mask"] & b["mask"]))
+            all_pixels.append(np.count_nonzero(a["mask"] | b["mask"]))
+    worst = min((s / n for s, n in zip(shared, all_pixels) if n >= 100), default=0)
+    return agreement * sum(shared) / max(sum(all_pixels), 1), worst, f"{len(shared)} masks"
 
 
 def miou(ours, theirs):
@@ -112,6 +134,7 @@ MEASURES = {
     "F1": (f1, 0.99, True),
     "keypoint error of boxes, px": (box_keypoints, 0.5, False),
     "keypoint error, px": (keypoints, 0.5, False),
+    "F1 of points": (points_f1, 0.99, True),
     "mask IoU": (mask_iou, 0.97, True),
     "mIoU": (miou, 0.99, True),
     "top-1": (top1, 0.99, True),

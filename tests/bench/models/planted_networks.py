@@ -17,11 +17,16 @@ WIDTH = 320
 HEIGHT = 256
 STRIDES = (8, 16, 32)
 FEATURES = 16
-# Darknet's and YOLOv5's anchors, by stride.
+# By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
 ANCHORS = {
     8: ((10, 13), (16, 30), (33, 23)),
     16: ((30, 61), (62, 45), (59, 119)),
     32: ((116, 90), (156, 198), (373, 326)),
+}
+LATER_ANCHORS = {
+    8: ((12, 16), (19, 36), (40, 28)),
+    16: ((36, 75), (76, 55), (72, 146)),
+    32: ((142, 110), (192, 243), (459, 401)),
 }
 
 
@@ -177,6 +182,22 @@ def cells(stride):
     return HEIGHT // stride, WIDTH // stride
 
 
+def empty_and_planted(things, strides, channels, empty, numbers):
+    """By stride, 1 x channels x h x w: `empty`, and where a thing's centre lies what
+    `numbers(thing, stride, column, row)` gives."""
+    maps = {}
+    for stride in strides:
+        rows, columns = cells(stride)
+        base = np.broadcast_to(np.asarray(empty, np.float64).reshape(-1, 1, 1),
+                               (channels, rows, columns)).copy()
+        for thing in things:
+            if len(strides) == 1 or stride_of(thing) == stride:
+                column, row = int(thing.x / stride), int(thing.y / stride)
+                base[:, row, column] = numbers(thing, stride, column, row)
+        maps[stride] = base[None]
+    return maps
+
+
 def cell_columns(offset=0.0, anchors=1):
     """x and y of every cell, and its stride, in the order in which heads list them."""
     xs, ys, strides = [], [], []
@@ -193,7 +214,7 @@ def cell_columns(offset=0.0, anchors=1):
 # ---- Heads with three anchors a cell ----
 
 
-def anchor_base(things, classes, stride, inverse):
+def anchor_base(things, classes, stride, inverse, anchors):
     """1 x 3 x (5 + C) x h x w: numbers before decoding."""
     rows, columns = cells(stride)
     base = np.full((3, 5 + classes, rows, columns), -4.0)
@@ -203,7 +224,7 @@ def anchor_base(things, classes, stride, inverse):
         if stride_of(thing) != stride:
             continue
         column, row = int(thing.x / stride), int(thing.y / stride)
-        sizes = np.array(ANCHORS[stride], np.float64)
+        sizes = np.array(anchors[stride], np.float64)
         fit = np.abs(np.log(np.array([thing.width, thing.height]) / sizes)).sum(1)
         anchor = int(fit.argmin())
         base[anchor, :4, row, column] = inverse(thing, stride, column, row, sizes[anchor])
@@ -217,6 +238,13 @@ def darknet_inverse(thing, stride, column, row, anchor):
             np.log(thing.width / anchor[0]), np.log(thing.height / anchor[1])]
 
 
+def yolov4_inverse(thing, stride, column, row, anchor):
+    stretch = {8: 1.2, 16: 1.1, 32: 1.05}[stride]
+    in_cell = np.array([thing.x / stride - column, thing.y / stride - row])
+    return [*logit((in_cell + (stretch - 1) / 2) / stretch), np.log(thing.width / anchor[0]),
+            np.log(thing.height / anchor[1])]
+
+
 def yolov5_inverse(thing, stride, column, row, anchor):
     return [logit((thing.x / stride - column + 0.5) / 2),
             logit((thing.y / stride - row + 0.5) / 2),
@@ -224,25 +252,37 @@ def yolov5_inverse(thing, stride, column, row, anchor):
             logit(np.sqrt(thing.height / anchor[1]) / 2)]
 
 
-def anchor_heads(network, things, classes, inverse):
+def anchor_heads(network, classes, inverse, anchors):
+    things = plant(network.random, classes)
     gains = np.tile([0.4, 0.4, 0.2, 0.2, 0.8] + [0.3] * classes, 3)
     return {stride: network.jittered(network.maps[stride],
-                                     anchor_base(things, classes, stride, inverse), gains)
+                                     anchor_base(things, classes, stride, inverse, anchors), gains)
             for stride in STRIDES}
 
 
-def yolov3(path, classes=12):
-    network = Network(3)
-    heads = anchor_heads(network, plant(network.random, classes), classes, darknet_inverse)
-    numbers = 3 * (5 + classes)
+def raw_heads(path, seed, inverse, anchors, strides=STRIDES, classes=12):
+    network = Network(seed)
+    heads = anchor_heads(network, classes, inverse, anchors)
+    network.save(path, {f"yolo_{stride}": floats(heads[stride], 1, 3 * (5 + classes), *cells(stride))
+                        for stride in strides})
+
+
+def yolov3(path):
     # As Darknet has them: the coarsest first.
-    network.save(path, {f"yolo_{stride}": floats(heads[stride], 1, numbers, *cells(stride))
-                        for stride in reversed(STRIDES)})
+    raw_heads(path, 3, darknet_inverse, ANCHORS, STRIDES[::-1])
+
+
+def yolov4(path):
+    raw_heads(path, 4, yolov4_inverse, LATER_ANCHORS)
+
+
+def yolov7(path):
+    raw_heads(path, 7, yolov5_inverse, LATER_ANCHORS)
 
 
 def yolov5(path, classes=12):
     network = Network(5)
-    heads = anchor_heads(network, plant(network.random, classes), classes, yolov5_inverse)
+    heads = anchor_heads(network, classes, yolov5_inverse, ANCHORS)
     parts = []
     for stride, head in heads.items():
         rows, columns = cells(stride)
@@ -339,6 +379,113 @@ def yolov8(path, classes=12, transposed=False):
         rows, shape = network.add("Transpose", rows, perm=[0, 2, 1]), [1, count, 4 + classes]
     network.save(path, {"output0": floats(rows, *shape)},
                  None if transposed else ultralytics("detect", classes))
+
+
+def scores_of(thing, classes, otherwise=-7.0):
+    scores = np.full(classes, otherwise)
+    scores[thing.label] = thing.score
+    return scores
+
+
+def yolov8_raw(path, classes=12):
+    """As boards' converters cut it: distances and scores of each stride, before the decoder."""
+    network = Network(24)
+
+    def numbers(thing, stride, column, row):
+        distances = turned_sides(thing, stride, column, row, 0)
+        sides = distance_logits(np.clip(distances, 0, BINS - 1)).T.ravel()
+        return np.concatenate([sides, scores_of(thing, classes)])
+
+    empty = np.concatenate([np.tile([0, 3] + [0] * (BINS - 2), 4), np.full(classes, -7.0)])
+    base = empty_and_planted(plant(network.random, classes), STRIDES, len(empty), empty, numbers)
+    heads = {stride: network.jittered(network.maps[stride], base[stride], 0.8)
+             for stride in STRIDES}
+    network.save(path, {f"head_{stride}": floats(heads[stride], 1, len(empty), *cells(stride))
+                        for stride in STRIDES})
+
+
+def nanodet(path, classes=12, bins=8):
+    """NanoDet-Plus: scores and distributions in one output, cells counted from their corners."""
+    network = Network(25)
+    strides = (8, 16, 32, 64)
+
+    def numbers(thing, stride, column, row):
+        x, y = thing.x / stride - column, thing.y / stride - row
+        half_width, half_height = thing.width / stride / 2, thing.height / stride / 2
+        distances = [half_width - x, half_height - y, half_width + x, half_height + y]
+        sides = -2 * (np.arange(bins)[None] - np.clip(distances, 0, bins - 1)[:, None]) ** 2
+        return np.concatenate([scores_of(thing, classes), sides.ravel()])
+
+    empty = np.concatenate([np.full(classes, -7.0), np.tile([0, 3] + [0] * (bins - 2), 4)])
+    base = empty_and_planted(plant(network.random, classes), strides, len(empty), empty, numbers)
+    network.maps[64] = network.add("Relu", network.conv(network.maps[32], FEATURES, FEATURES, 3, 2))
+    parts = []
+    for stride in strides:
+        head = network.jittered(network.maps[stride], base[stride], 0.8)
+        scores, sides = network.split(head, [classes, 4 * bins], 1)
+        head = network.add("Concat", network.add("Sigmoid", scores), sides, axis=1)
+        parts.append(network.reshape(head, 1, len(empty), -1))
+    rows = network.add("Transpose", network.add("Concat", *parts, axis=2), perm=[0, 2, 1])
+    count = sum(int(np.prod(cells(stride))) for stride in strides)
+    network.save(path, {"output": floats(rows, 1, count, len(empty))})
+
+
+def centernet(path, classes=12):
+    network = Network(26)
+    things = plant(network.random, classes)
+    maps = {}
+    for name, channels, empty, numbers, gains in (
+            ("hm", classes, -7.0, lambda t, s, c, r: scores_of(t, classes), 0.8),
+            ("wh", 2, 1.0, lambda t, s, c, r: [t.width / s, t.height / s], 0.5),
+            ("reg", 2, 0.5, lambda t, s, c, r: [t.x / s - c, t.y / s - r], 0.1)):
+        base = empty_and_planted(things, (4,), channels, empty, numbers)[4]
+        maps[name] = floats(network.jittered(network.maps[4], base, gains), 1, channels, *cells(4))
+    network.save(path, maps)
+
+
+def centerface(path):
+    network = Network(27)
+    things = [t for t in plant(network.random, 1)
+              if t.width / 2 + 8 < t.x < WIDTH - t.width / 2 - 8
+              and t.height / 2 + 8 < t.y < HEIGHT - t.height / 2 - 8]
+    maps = {}
+    for name, channels, empty, numbers, gains in (
+            ("heatmap", 1, -7.0, lambda t, s, c, r: [t.score], 0.8),
+            ("scale", 2, 1.0, lambda t, s, c, r: [np.log(t.height / s), np.log(t.width / s)], 0.1),
+            ("offset", 2, 0.0, lambda t, s, c, r: [t.y / s - r - 0.5, t.x / s - c - 0.5], 0.1),
+            ("landmark", 10, 0.5, lambda t, s, c, r: network.random.uniform(0.1, 0.9, 10), 0.1)):
+        base = empty_and_planted(things, (4,), channels, empty, numbers)[4]
+        value = network.jittered(network.maps[4], base, gains)
+        value = network.add("Sigmoid", value) if name == "heatmap" else value
+        maps[name] = floats(value, 1, channels, *cells(4))
+    network.save(path, maps)
+
+
+def superpoint(path):
+    network = Network(28)
+    rows, columns = cells(8)
+    base = np.zeros((1, 65, rows, columns))
+    base[:, 64] = 8
+    for cell in network.random.permutation(rows * columns)[:200]:
+        base[0, network.random.integers(64), cell // columns, cell % columns] = 9
+    descriptors = network.conv(network.maps[8], FEATURES, 256, 1, 1)
+    network.save(path, {"semi": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows,
+                                       columns),
+                        "desc": floats(descriptors, 1, 256, rows, columns)})
+
+
+def xfeat(path):
+    network = Network(29)
+    rows, columns = cells(8)
+    base = np.zeros((1, 65, rows, columns))
+    base[:, 64] = 8
+    for cell in network.random.permutation(rows * columns)[:200]:
+        base[0, network.random.integers(64), cell // columns, cell % columns] = 9
+    reliability = network.jittered(network.maps[8], np.ones((1, 1, rows, columns)), 1.0)
+    network.save(path, {
+        "feats": floats(network.conv(network.maps[8], FEATURES, 64, 1, 1), 1, 64, rows, columns),
+        "keypoints": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows, columns),
+        "heatmap": floats(network.add("Sigmoid", reliability), 1, 1, rows, columns)})
 
 
 def yolov8_transposed(path):

@@ -11,10 +11,18 @@ import cv2
 import numpy as np
 from PIL import Image
 
+# By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
 ANCHORS = {
     8: ((10, 13), (16, 30), (33, 23)),
     16: ((30, 61), (62, 45), (59, 119)),
     32: ((116, 90), (156, 198), (373, 326)),
+}
+
+
+LATER_ANCHORS = {
+    8: ((12, 16), (19, 36), (40, 28)),
+    16: ((36, 75), (76, 55), (72, 146)),
+    32: ((142, 110), (192, 243), (459, 401)),
 }
 
 
@@ -157,7 +165,7 @@ def best_of_rows(rows, has_objectness, classes, limits, extras=0):
 # ---- Readers ----
 
 
-def raw_heads(formula):
+def raw_heads(formula, anchors=None):
     """Heads 1x3(5+C)xhxw, whose boxes `formula` computes."""
     def read(outputs, placement, limits):
         rows = []
@@ -168,7 +176,7 @@ def raw_heads(formula):
             head = head.reshape(3, numbers, height, width).astype(np.float64)
             y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
             cell = np.stack([x, y])[None]
-            sizes = np.array(ANCHORS[stride], np.float64).reshape(3, 2, 1, 1)
+            sizes = np.array((anchors or ANCHORS)[stride], np.float64).reshape(3, 2, 1, 1)
             rows.append(np.concatenate([*formula(head, cell, stride, sizes), sigmoid(head[:, 4:])],
                                        1).transpose(0, 2, 3, 1).reshape(-1, numbers))
         rows = np.concatenate(rows)
@@ -179,6 +187,13 @@ def raw_heads(formula):
 
 def darknet_boxes(head, cell, stride, anchors):
     return (sigmoid(head[:, :2]) + cell) * stride, np.exp(head[:, 2:4]) * anchors
+
+
+def yolov4_boxes(head, cell, stride, anchors):
+    """Darknet's with scale_x_y."""
+    stretch = {8: 1.2, 16: 1.1, 32: 1.05}[stride]
+    return ((sigmoid(head[:, :2]) * stretch - (stretch - 1) / 2 + cell) * stride,
+            np.exp(head[:, 2:4]) * anchors)
 
 
 def yolov5_boxes(head, cell, stride, anchors):
@@ -215,21 +230,23 @@ def yolov8_pose(outputs, placement, limits):
 
 
 def yolov8_segment(outputs, placement, limits):
-    """process_mask_native: masks enlarged to the frame, cut at 0, within their boxes."""
+    """process_mask: masks enlarged to the network's picture, from there to the frame, cut at 0,
+    within their boxes. (process_mask_native enlarges to the frame at once, but rounds the border to
+    whole prototypes.)"""
     prototypes = outputs[1][0]
-    count, height, width = prototypes.shape
+    count = len(prototypes)
     rows = outputs[0][0].T
     corners, scores, labels, rows = best_of_rows(rows, False, rows.shape[1] - 4 - count, limits)
     answer = boxes_answer(corners, scores, labels, placement, coefficients=rows[:, -count:])
     frame_width, frame_height = placement.frame
-    # scale_masks: the part of the prototypes that shows the frame, in whole ones.
-    gain = min(height / frame_height, width / frame_width)
-    across, down = (width - frame_width * gain) / 2, (height - frame_height * gain) / 2
-    shown = prototypes[:, round(down - 0.1):height - round(down + 0.1),
-                       round(across - 0.1):width - round(across + 0.1)]
+    left, top = placement.border
+    right, bottom = (round(side * scale) + border for side, scale, border in
+                     zip(placement.frame, placement.scale, placement.border))
     for box in answer:
-        mask = np.tensordot(box.pop("coefficients"), shown, 1)
-        mask = cv2.resize(mask, (frame_width, frame_height), interpolation=cv2.INTER_LINEAR)
+        mask = np.tensordot(box.pop("coefficients"), prototypes, 1)
+        mask = cv2.resize(mask, placement.model, interpolation=cv2.INTER_LINEAR)
+        mask = cv2.resize(mask[top:bottom, left:right], (frame_width, frame_height),
+                          interpolation=cv2.INTER_LINEAR)
         y, x = np.ogrid[:frame_height, :frame_width]
         left_edge, top_edge, right_edge, bottom_edge = box["box"]
         inside = (x >= left_edge) & (x < right_edge) & (y >= top_edge) & (y < bottom_edge)
@@ -302,6 +319,117 @@ def yolox_rows(outputs, placement, limits, placed=False):
 
 def yolox_placed(outputs, placement, limits):
     return yolox_rows(outputs, placement, limits, placed=True)
+
+
+def distances_of(logits):
+    """Means of distributions: N x 4."""
+    logits = logits.reshape(len(logits), 4, -1).astype(np.float64)
+    shares = np.exp(logits - logits.max(2, keepdims=True))
+    return (shares * np.arange(logits.shape[2])).sum(2) / shares.sum(2)
+
+
+def boxes_around(centres, distances, scores, placement, limits):
+    corners = np.concatenate([centres - distances[:, :2], centres + distances[:, 2:]], 1)
+    best, labels = scores.max(1), scores.argmax(1)
+    kept = best > limits.score
+    corners, best, labels = corners[kept], best[kept], labels[kept]
+    chosen = suppress(corners, best, labels, limits.overlap)[:limits.most]
+    return boxes_answer(corners[chosen], best[chosen], labels[chosen], placement)
+
+
+def priors(placement, strides, offset):
+    """Centres in pixels and strides of all cells."""
+    centres, sizes = [], []
+    for stride in strides:
+        y, x = np.meshgrid(np.arange(-(-placement.model[1] // stride)),
+                           np.arange(-(-placement.model[0] // stride)), indexing="ij")
+        centres.append((np.stack([x.ravel(), y.ravel()], 1) + offset) * stride)
+        sizes.append(np.full((x.size, 1), stride))
+    return np.concatenate(centres), np.concatenate(sizes)
+
+
+def yolov8_raw(outputs, placement, limits):
+    """Ultralytics' Detect head, from its three maps on."""
+    rows = np.concatenate([head[0].reshape(head.shape[1], -1).T for head in outputs])
+    centres, strides = priors(placement, (8, 16, 32), 0.5)
+    distances = distances_of(rows[:, :64]) * strides
+    return boxes_around(centres, distances, sigmoid(rows[:, 64:]), placement, limits)
+
+
+def nanodet_plus(outputs, placement, limits):
+    rows = outputs[0][0]
+    centres, strides = priors(placement, (8, 16, 32, 64), 0)
+    distances = distances_of(rows[:, -32:]) * strides
+    return boxes_around(centres, distances, rows[:, :-32], placement, limits)
+
+
+def picodet(outputs, placement, limits):
+    """RapidLayout's PPPostProcess."""
+    levels = len(outputs) // 2
+    scores = np.concatenate([scores[0] for scores in outputs[:levels]])
+    centres, strides = priors(placement, (8, 16, 32, 64), 0.5)
+    distances = distances_of(np.concatenate([sides[0] for sides in outputs[levels:]])) * strides
+    return boxes_around(centres, distances, scores, placement, limits)
+
+
+def centernet(outputs, placement, limits):
+    """ctdet_decode: peaks of 3 x 3, each class apart."""
+    scores, sizes, offsets = sigmoid(outputs[0][0].astype(np.float64)), outputs[1][0], outputs[2][0]
+    largest = np.stack([cv2.dilate(scores_of_class, np.ones((3, 3))) for scores_of_class in scores])
+    labels, y, x = np.nonzero((scores == largest) & (scores > limits.score))
+    stride = placement.model[1] // scores.shape[1]
+    centres = np.stack([x + offsets[0, y, x], y + offsets[1, y, x]], 1)
+    rows = np.concatenate([centres, sizes[:, y, x].T], 1) * stride
+    return boxes_answer(corners_of(rows), scores[labels, y, x], labels, placement)
+
+
+def centerface(outputs, placement, limits):
+    heat, scales, offsets, landmarks = (output[0].astype(np.float64) for output in outputs)
+    y, x = np.nonzero(heat[0] > limits.score)
+    height, width = np.exp(scales[:, y, x]) * 4
+    left = (x + offsets[1, y, x] + 0.5) * 4 - width / 2
+    top = (y + offsets[0, y, x] + 0.5) * 4 - height / 2
+    corners = np.stack([left, top, left + width, top + height], 1)
+    points = np.stack([landmarks[1::2, y, x] * width + left, landmarks[::2, y, x] * height + top], 2)
+    points = placement.clipped(placement.to_frame(points.transpose(1, 0, 2)))
+    scores, labels = heat[0, y, x], np.zeros(len(y), int)
+    chosen = suppress(corners, scores, labels, limits.overlap)
+    return boxes_answer(corners[chosen], scores[chosen], labels[chosen], placement,
+                        keypoints=points[chosen])
+
+
+def in_full(places):
+    """64 channels to 8 x 8 pixels."""
+    _, rows, columns = places.shape
+    return places.reshape(8, 8, rows, columns).transpose(2, 0, 3, 1).reshape(rows * 8, columns * 8)
+
+
+def xfeat(outputs, placement, _limits):
+    """detectAndCompute: suppression in 5 x 5 from .05 on; scored by reliability, which is 0 nowhere."""
+    logits = outputs[1][0].astype(np.float64)
+    shares = np.exp(logits - logits.max(0))
+    heat = in_full((shares / shares.sum(0))[:64])
+    y, x = np.nonzero((heat == cv2.dilate(heat, np.ones((5, 5)))) & (heat > 0.05))
+    return placement.clipped(placement.to_frame(np.stack([x, y], 1) + 0.5))
+
+
+def superpoint(outputs, placement, _limits):
+    """Magic Leap's demo: confidence from .015, suppression within 4 pixels, nothing at the edge."""
+    logits = outputs[0][0].astype(np.float64)
+    shares = np.exp(logits) / (np.exp(logits).sum(0) + 1e-5)
+    heat = in_full(shares[:-1])
+    y, x = np.nonzero(heat >= 0.015)
+    order = np.argsort(-heat[y, x], kind="stable")
+    y, x = y[order], x[order]
+    free = np.ones((heat.shape[0] + 8, heat.shape[1] + 8), bool)
+    points = []
+    for row, column in zip(y, x):
+        if free[row + 4, column + 4]:
+            free[row:row + 9, column:column + 9] = False
+            points.append((column, row))
+    points = np.array([(px, py) for px, py in points
+                       if 4 <= px < heat.shape[1] - 4 and 4 <= py < heat.shape[0] - 4])
+    return placement.clipped(placement.to_frame(points + 0.5))
 
 
 def end_to_end(outputs, placement, limits):
@@ -392,6 +520,11 @@ def embedding(outputs, _placement, _limits):
 
 def class_map(outputs, _placement, _limits):
     return outputs[0][0].argmax(0)
+
+
+def two_classes(outputs, _placement, _limits):
+    """A map of shares of one class."""
+    return (outputs[0][0, 0] > 0.5).astype(int)
 
 
 def enlarged_class_map(outputs, placement, _limits):
