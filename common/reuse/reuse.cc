@@ -187,6 +187,7 @@ void Reuse::Commit(double share) {
   ++frames_;
   last_was_whole_ = decision_.kind == FrameDecision::Kind::kWhole;
   is_settled_ = decision_.stored_from_frame.IsIdentity();
+  if (policy_.kind != ChangePolicy::Kind::kExact) last_contrast_ = ContrastOf(placement_.seen);
   if (!last_was_whole_) JudgeReuse(share);
 }
 
@@ -202,17 +203,16 @@ void Reuse::JudgeReuse(double share) {
 bool Reuse::AreSpreadsDue() const {
   if (policy_.kind == ChangePolicy::Kind::kExact) return false;
   if (policy_.spreads == nullptr) return true;
-  const double contrast = ContrastOf(placement_.seen);
-  const bool is_much_more = contrast >= kMuchMoreContrast * contrast_;
+  const bool is_much_more = last_contrast_ >= kMuchMoreContrast * contrast_;
   const bool is_much_less =
-      contrast >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * contrast;
+      last_contrast_ >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * last_contrast_;
   return is_much_more || is_much_less;
 }
 
 void Reuse::SetSpreads(InverseSpreads spreads) {
   ScaleSpreads(graph_, settings_.change_scales(), height_, spreads);
   policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
-  contrast_ = ContrastOf(placement_.seen);
+  contrast_ = last_contrast_;
   is_settled_ = true;
   ++version_;
 }

@@ -46,10 +46,10 @@ class Reuse {
   // The last decision was executed, for this share of a dense run's multiply-adds.
   void Commit(double share);
 
-  // Whether spreads must be measured on what is stored now: at first, and when the picture's
-  // contrast has become much higher or lower. Call it after a frame's Commit.
+  // Whether spreads must be measured on what the last committed frame stored: at first, and when
+  // the picture's contrast has become much higher or lower.
   bool AreSpreadsDue() const;
-  void SetSpreads(InverseSpreads spreads);
+  void SetSpreads(InverseSpreads spreads);  // REQUIRES: before the next decision
 
   // As of the last decision.
   const FrameDecision& decision() const { return decision_; }
@@ -83,7 +83,8 @@ class Reuse {
   ChangeFinder finder_;
   Reference reference_;
   ChangePolicy policy_;
-  double contrast_ = 0.0;  // of the picture that the policy's spreads come from
+  double contrast_ = 0.0;       // of the picture that the policy's spreads come from
+  double last_contrast_ = 0.0;  // of the last committed frame
 
   FrameDecision decision_;
   Placement placement_;
