@@ -39,7 +39,7 @@ FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int6
   FrameWork work;
   work.tracking = clock_.Now() - begin;
   work.loss = reuse_.placement().loss;
-  work.rests = reuse_.rests();
+  work.rest = reuse_.rest();
   work.is_dense = decision.kind == FrameDecision::Kind::kWhole;
   const ConstMaskView changed = decision.changed;
   work.active =
