@@ -157,8 +157,9 @@ void FrameExecutor::ExecuteHere(const FittedFrame& frame, const Verdict& verdict
   const bool forget = std::exchange(must_forget_, false) || verdict.forget;
   const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
   const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
-  last_.work = cache_->Run(frame.picture, {.forget = forget, .level = level}, frame.index,
-                           Together(give_up_at));
+  last_.work =
+      cache_->Run(frame.picture, {.forget = forget, .level = level, .is_slow = verdict.is_slow},
+                  frame.index, Together(give_up_at));
   if (split_) last_.server = split_->part();
   if (last_.server) last_.kind = Plan::Kind::kSplit;
   const Reuse& reuse = cache_->reuse();

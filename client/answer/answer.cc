@@ -116,7 +116,10 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
   if (answer.work) {
     json["active"] = answer.work->active;
     json["work"] = answer.work->share();
-    if (answer.work->rests) json["rests"] = true;
+    if (answer.work->rest != Rest::kNone) {
+      json["rests"] = true;
+      json["rests_because"] = NameOf(answer.work->rest);
+    }
     if (answer.work->loss != Loss::kNone) json["lost"] = NameOf(answer.work->loss);
   }
   if (answer.guard) {

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
 constexpr uint64_t kHashPrime = 0x100000001b3;
@@ -62,6 +62,7 @@ std::string LineOf(const FrameRecord& record) {
                {"name", record.name},
                {"forget", record.verdict.forget},
                {"level", NameOf(record.verdict.level)},
+               {"slow", record.verdict.is_slow},
                {"latency_ms", record.latency_ms}};
   if (record.decision) json["decision"] = Json::parse(ToText(*record.decision));
   if (record.refresh) json["refresh"] = Json::parse(ToText(*record.refresh));
@@ -127,6 +128,7 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
   record.name = reader.Text("name");
   record.verdict.forget = reader.Bool("forget");
   record.verdict.level = reader.Choice<SafetyLevel>("level");
+  record.verdict.is_slow = reader.Bool("slow");
   record.decision = DecisionOf(reader, "decision");
   record.refresh = DecisionOf(reader, "refresh");
   if (reader.Has("error")) {

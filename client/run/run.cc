@@ -29,6 +29,7 @@
 #include "common/base/status_line.h"
 #include "common/model/picture.h"
 #include "common/reuse/guard.h"
+#include "common/reuse/reuse_timing.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
@@ -319,12 +320,16 @@ class Run {
 
   void Handle(const Frame& frame, Step& step) {
     const GuardState state = guard_ ? guard_->state() : GuardState();
-    const Verdict wanted = guard_ ? guard_->verdict() : Verdict();
+    Verdict wanted = guard_ ? guard_->verdict() : Verdict();
+    wanted.is_slow = timing_.is_slow();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
     step.answer = intake_.ProcessOrSkip(frame, verdict, TimeWaited(frame));
     if (!step.answer) return;
     Answer& answer = *step.answer;
     if (guard_) answer.guard = state;
+    if (config_.mode == RobotConfig::Mode::kCache) {
+      timing_.Note(*answer.work, answer.compute, frame.index);
+    }
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
@@ -373,6 +378,7 @@ class Run {
   std::optional<Robot> robot_;  // always set; replaced in place once a GPU is lost
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
+  ReuseTiming timing_;
   std::optional<Recorder> recorder_;
   Publisher publisher_;
   Intake intake_;

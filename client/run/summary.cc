@@ -116,9 +116,14 @@ std::string ToText(const WorkShares& work) {
       "work     {:.1f} % of dense, {:.1f} % of the pixels active, {} frames whole, tracker p50 "
       "{:.2f} ms\n",
       100 * work.share(), 100 * work.active(), work.dense, work.tracking.PercentileMs(0.50));
-  if (work.rested > 0) {
+  if (work.rested > work.slow) {
     text += fmt::format("rested   {} frames whole, as too much changed for reuse to pay\n",
-                        work.rested);
+                        work.rested - work.slow);
+  }
+  if (work.slow > 0) {
+    text += fmt::format(
+        "dense    {} frames whole, as reusing results took longer than computing everything\n",
+        work.slow);
   }
   if (work.anchors > 0) text += fmt::format("anchors  {} made in idle time\n", work.anchors);
   for (const auto& [loss, count] : work.losses) {
@@ -134,6 +139,7 @@ Json Describe(const WorkShares& work) {
           {"active", work.active()},
           {"whole_frames", work.dense},
           {"rested_frames", work.rested},
+          {"frames_rested_as_slow", work.slow},
           {"idle_anchors", work.anchors},
           {"tracker_ms", Describe(work.tracking)},
           {"lost", losses}};
@@ -141,6 +147,9 @@ Json Describe(const WorkShares& work) {
 
 std::string ToText(const GuardReport& guard) {
   std::string text = fmt::format("guard    {}", NameOf(guard.state.level));
+  if (guard.state.level == SafetyLevel::kDense) {
+    text += ", frames are computed whole, as reused results did not agree";
+  }
   if (guard.state.is_in_doubt) text += ", in doubt";
   if (guard.state.agreement) text += fmt::format(", agreement {:.4f}", *guard.state.agreement);
   text += fmt::format(", {} samples", guard.samples);
@@ -284,7 +293,8 @@ void Summary::Add(const RefreshWork& done) {
 void WorkShares::Add(const FrameWork& work) {
   ++frames;
   dense += work.is_dense;
-  rested += work.rests;
+  rested += work.rest != Rest::kNone;
+  slow += work.rest == Rest::kTooSlow;
   active_sum += work.active;
   share_sum += work.share();
   tracking.Add(work.tracking);

@@ -24,6 +24,7 @@ struct WorkShares {
   int64_t frames = 0;
   int64_t dense = 0;    // of these, computed whole
   int64_t rested = 0;   // of these, computed whole because reuse did not pay
+  int64_t slow = 0;     // of these, because it took longer
   int64_t anchors = 0;  // canvas anchors made in idle time
   double active_sum = 0;
   double share_sum = 0;

@@ -55,8 +55,9 @@ FieldTable CacheConfig::Fields() {
           .Flag("--refresh"),
       Field{"most_work", &most_work,
             "Share of a dense run's multiply-adds above which computing what changed takes longer "
-            "than computing everything: after a frame that took more, the next 1, 2, 4, ... up to "
-            "32 frames are computed whole before reuse is tried again; 0: always try it.",
+            "than computing everything: after a frame that took more, or longer by the clock, the "
+            "next 1, 2, 4, ... up to 32 frames are computed whole before reuse is tried again; 0: "
+            "always try it.",
             "Set it to 0 to measure reuse by itself; otherwise leave it."}
           .Between(0, 2)
           .Flag("--most-work"),

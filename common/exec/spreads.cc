@@ -12,7 +12,7 @@ constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
 
-// The pixels to look at, few enough that the frame does not wait for long.
+// The pixels to look at, few enough that the next frame does not wait for long.
 Mask SomePixelsOf(int height, int width) {
   const double pixels = static_cast<double>(height) * width;
   const int step = std::max(1, static_cast<int>(std::sqrt(pixels / kEnoughPixels)));
@@ -29,10 +29,12 @@ std::vector<double> Variances(const std::vector<float>& numbers, size_t channels
   std::vector<double> squares(channels);
   const size_t pixels = numbers.size() / channels;
   const auto count = static_cast<double>(pixels);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const double number = numbers[i];
-    sums[i % channels] += number;
-    squares[i % channels] += number * number;
+  for (size_t first = 0; first < numbers.size(); first += channels) {
+    for (size_t c = 0; c < channels; ++c) {
+      const double number = numbers[first + c];
+      sums[c] += number;
+      squares[c] += number * number;
+    }
   }
   for (size_t c = 0; c < channels; ++c) {
     const double mean = sums[c] / count;

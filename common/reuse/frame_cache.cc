@@ -33,12 +33,13 @@ FrameCache::FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> 
 
 FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int64_t index,
                           const Execution& execution) {
+  MeasureSpreadsIfDue();
   const auto begin = clock_.Now();
   const FrameDecision& decision = reuse_.Decide(index, frame, verdict);
   FrameWork work;
   work.tracking = clock_.Now() - begin;
   work.loss = reuse_.placement().loss;
-  work.rests = reuse_.rests();
+  work.rest = reuse_.rest();
   work.is_dense = decision.kind == FrameDecision::Kind::kWhole;
   const ConstMaskView changed = decision.changed;
   work.active =
@@ -49,6 +50,7 @@ FrameWork FrameCache::Run(const PictureView& frame, const Verdict& verdict, int6
 
 std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const Verdict& verdict,
                                                const Execution& execution) {
+  MeasureSpreadsIfDue();
   const FrameDecision* const decision = reuse_.DecideRefresh(frame, verdict);
   if (decision == nullptr) return std::nullopt;
   RefreshWork work;
@@ -58,15 +60,19 @@ std::optional<RefreshWork> FrameCache::Refresh(const PictureView& frame, const V
   return work;
 }
 
+void FrameCache::MeasureSpreadsIfDue() {
+  if (std::exchange(are_spreads_due_, false)) reuse_.SetSpreads(MeasureSpreads(state_));
+}
+
 ChangedWork FrameCache::Execute(const FrameDecision& decision, const Execution& execution) {
   const Executed done = execution
                             ? execution(decision, reuse_.seen(), reuse_.policy(), needs_all_)
                             : Executed{state_.Apply(decision, reuse_.seen(), reuse_.policy())};
   reuse_.Commit(done.work.share());
   if (decision.kind == FrameDecision::Kind::kRefresh) return done.work;
-  const bool are_spreads_due = reuse_.AreSpreadsDue();
-  needs_all_ = are_spreads_due && !done.holds_all;
-  if (are_spreads_due && done.holds_all) reuse_.SetSpreads(MeasureSpreads(state_));
+  const bool are_due = reuse_.AreSpreadsDue();
+  are_spreads_due_ = are_due && done.holds_all;
+  needs_all_ = are_due && !done.holds_all;
   return done.work;
 }
 

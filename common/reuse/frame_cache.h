@@ -26,7 +26,10 @@ class FrameCache {
   FrameCache(const ReuseSettings& settings, std::unique_ptr<Geometry> geometry, const Clock& clock,
              ModelState& state);
 
-  void SetPlaceOfFrames(const Rectangle& place) { reuse_.SetPlaceOfFrames(place); }
+  void SetPlaceOfFrames(const Rectangle& place) {
+    reuse_.SetPlaceOfFrames(place);
+    are_spreads_due_ = false;
+  }
 
   // Executes a decision in place of the state's Apply, with the same effect. With `needs_all` the
   // state must hold everything afterwards; otherwise the result says whether it does.
@@ -42,8 +45,9 @@ class FrameCache {
   FrameWork Run(const PictureView& frame, const Verdict& verdict = {}, int64_t index = 0,
                 const Execution& execution = {});
 
-  // Call it once the answer is read. Returns what it took, without the time, or nothing if there
-  // was nothing to do. REQUIRES: the frame of the last Run, which has returned.
+  // Call it once the answer is read. Also measures spreads that are due, so that no answer waits
+  // for that; if the next Run comes first, it does. Returns what was computed, without the time, or
+  // nothing if nothing had to be. REQUIRES: the frame of the last Run, which has returned.
   std::optional<RefreshWork> Refresh(const PictureView& frame, const Verdict& verdict = {},
                                      const Execution& execution = {});
 
@@ -51,11 +55,13 @@ class FrameCache {
   const Reuse& reuse() const { return reuse_; }
 
  private:
+  void MeasureSpreadsIfDue();
   ChangedWork Execute(const FrameDecision& decision, const Execution& execution);
 
   const Clock& clock_;
   ModelState& state_;
   Reuse reuse_;
+  bool are_spreads_due_ = false;  // of what the state holds, which is all
   bool needs_all_ = false;
 };
 

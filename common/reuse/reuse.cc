@@ -100,7 +100,8 @@ void Reuse::Use(SafetyLevel level) {
 void Reuse::Forget() {
   frames_ = 0;
   next_try_ = 0;
-  rest_ = 0;
+  rest_frames_ = 0;
+  is_to_be_timed_ = false;
   policy_.spreads.reset();
 }
 
@@ -123,8 +124,9 @@ void Reuse::Begin(FrameDecision::Kind kind) {
 const FrameDecision& Reuse::Decide(int64_t index, const PictureView& frame,
                                    const Verdict& verdict) {
   TakeIn(verdict);
+  if (std::exchange(is_to_be_timed_, false)) JudgeReuse(verdict);
   decision_.frame = index;
-  rests_ = Rests(frames_);
+  rest_ = Rests(frames_) ? why_rest_ : Rest::kNone;
   placement_ = {};
   if (IsWholeDue(frames_)) return DecideWhole(frame);
   placement_ =
@@ -150,7 +152,7 @@ const FrameDecision& Reuse::DecideWhole(const PictureView& frame) {
   placement_.loss = loss;
   placement_.seen = frame;
   sees_frame_ = true;
-  geometry_->Begin(frame, /*is_followed=*/!Rests(frames_ + 1));
+  geometry_->Begin(frame, /*is_followed=*/!Rests(frames_ + 1) && settings_.flush != 1);
   reference_.Assign(frame);
   return decision_;
 }
@@ -187,32 +189,40 @@ void Reuse::Commit(double share) {
   ++frames_;
   last_was_whole_ = decision_.kind == FrameDecision::Kind::kWhole;
   is_settled_ = decision_.stored_from_frame.IsIdentity();
-  if (!last_was_whole_) JudgeReuse(share);
+  if (policy_.kind != ChangePolicy::Kind::kExact) last_contrast_ = ContrastOf(placement_.seen);
+  if (last_was_whole_ || settings_.most_work == 0.0) return;
+  is_to_be_timed_ = share <= settings_.most_work;
+  if (!is_to_be_timed_) BeginRest(Rest::kTooMuchChanged);
 }
 
 // Each rest is twice as long as the last, while reuse does not pay: a camera that comes to rest
 // gains soon, and one that never does loses little.
-void Reuse::JudgeReuse(double share) {
-  const bool pays = settings_.most_work == 0.0 || share <= settings_.most_work;
-  rest_ = pays ? 0 : std::clamp<int64_t>(2 * rest_, 1, kLongestRest);
-  next_try_ = frames_ + rest_;
+void Reuse::BeginRest(Rest why) {
+  why_rest_ = why;
+  rest_frames_ = std::clamp<int64_t>(2 * rest_frames_, 1, kLongestRest);
+  next_try_ = frames_ + rest_frames_;
+}
+
+// By the clock, once that is known.
+void Reuse::JudgeReuse(const Verdict& verdict) {
+  if (verdict.is_slow) return BeginRest(Rest::kTooSlow);
+  rest_frames_ = 0;
 }
 
 // A camera may begin with black frames.
 bool Reuse::AreSpreadsDue() const {
   if (policy_.kind == ChangePolicy::Kind::kExact) return false;
   if (policy_.spreads == nullptr) return true;
-  const double contrast = ContrastOf(placement_.seen);
-  const bool is_much_more = contrast >= kMuchMoreContrast * contrast_;
+  const bool is_much_more = last_contrast_ >= kMuchMoreContrast * contrast_;
   const bool is_much_less =
-      contrast >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * contrast;
+      last_contrast_ >= kContrastOfNoise && contrast_ >= kMuchMoreContrast * last_contrast_;
   return is_much_more || is_much_less;
 }
 
 void Reuse::SetSpreads(InverseSpreads spreads) {
   ScaleSpreads(graph_, settings_.change_scales(), height_, spreads);
   policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
-  contrast_ = ContrastOf(placement_.seen);
+  contrast_ = last_contrast_;
   is_settled_ = true;
   ++version_;
 }

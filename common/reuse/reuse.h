@@ -9,6 +9,7 @@
 #include "common/exec/frame_decision.h"
 #include "common/model/graph/graph.h"
 #include "common/reuse/change_finder.h"
+#include "common/reuse/frame_work.h"
 #include "common/reuse/geometry.h"
 #include "common/reuse/inset.h"
 #include "common/reuse/loss.h"
@@ -46,16 +47,16 @@ class Reuse {
   // The last decision was executed, for this share of a dense run's multiply-adds.
   void Commit(double share);
 
-  // Whether spreads must be measured on what is stored now: at first, and when the picture's
-  // contrast has become much higher or lower. Call it after a frame's Commit.
+  // Whether spreads must be measured on what the last committed frame stored: at first, and when
+  // the picture's contrast has become much higher or lower.
   bool AreSpreadsDue() const;
-  void SetSpreads(InverseSpreads spreads);
+  void SetSpreads(InverseSpreads spreads);  // REQUIRES: before the next decision
 
   // As of the last decision.
   const FrameDecision& decision() const { return decision_; }
   const Placement& placement() const { return placement_; }
   const PictureView& seen() const { return placement_.seen; }
-  bool rests() const { return rests_; }  // whole because reuse did not pay
+  Rest rest() const { return rest_; }  // why it is whole, if reuse did not pay
   const ChangePolicy& policy() const { return policy_; }
 
  private:
@@ -63,13 +64,14 @@ class Reuse {
   void Use(SafetyLevel level);
   void Forget();
   bool Rests(int64_t frame) const { return frame < next_try_; }
+  void BeginRest(Rest why);
   bool IsWholeDue(int64_t frame) const;
   void Begin(FrameDecision::Kind kind);
   const FrameDecision& DecideWhole(const PictureView& frame);
   void FindChanged();
   void ActivateWhatCameIn(const Shift& shift);
   Range StripToRefresh() const;
-  void JudgeReuse(double share);
+  void JudgeReuse(const Verdict& verdict);
 
   const ReuseSettings configured_;
   ReuseSettings settings_;
@@ -83,21 +85,24 @@ class Reuse {
   ChangeFinder finder_;
   Reference reference_;
   ChangePolicy policy_;
-  double contrast_ = 0.0;  // of the picture that the policy's spreads come from
+  double contrast_ = 0.0;       // of the picture that the policy's spreads come from
+  double last_contrast_ = 0.0;  // of the last committed frame
 
   FrameDecision decision_;
   Placement placement_;
-  bool rests_ = false;
+  Rest rest_ = Rest::kNone;
   bool sees_frame_ = true;
   int64_t version_ = 0;     // of settings
   bool is_settled_ = true;  // nothing is left to move
   int64_t committed_ = -1;  // the number of the last committed decision
   int64_t frames_ = 0;      // since the first, or since Forget
   bool last_was_whole_ = false;
-  // Frames before next_try_ are whole, since reuse did not pay; rest_ is how many were the last
-  // time.
+  // Frames before next_try_ are whole, since reuse did not pay: as many as rest_frames_, or for the
+  // last time.
   int64_t next_try_ = 0;
-  int64_t rest_ = 0;
+  int64_t rest_frames_ = 0;
+  Rest why_rest_ = Rest::kNone;
+  bool is_to_be_timed_ = false;  // the last frame, whose work was little enough
 };
 
 }  // namespace cacheinf

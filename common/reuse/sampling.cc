@@ -152,6 +152,10 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
                          level < before ? "after good samples"
                          : is_good      ? "because of earlier samples"
                                         : alarm_));
+  if (level == SafetyLevel::kDense) {
+    LogWarning(
+        "guard: reused results do not agree at any level, so the robot computes frames whole");
+  }
 }
 
 }  // namespace cacheinf

@@ -17,10 +17,12 @@ enum class SafetyLevel : uint8_t {
 };
 constexpr Words<4> WordsOf(SafetyLevel) { return {"normal", "shorter expiry", "safer", "dense"}; }
 
-// What a guard or a recorder asks of the next decision.
+// What a guard, a recorder or the clock (reuse_timing.h) asks of the next decision.
 struct Verdict {
   bool forget = false;  // treat the frame as the first
   SafetyLevel level = SafetyLevel::kNormal;
+  // The last frame, in which something was reused, took longer than a whole one would have.
+  bool is_slow = false;
 };
 
 // What readers of an answer should know about how it was made.

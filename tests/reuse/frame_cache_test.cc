@@ -8,12 +8,14 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "common/answer/recomputed.h"
 #include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/forwarding_backend.h"
 #include "common/source/scenes.h"
 #include "tests/reuse/demo_network.h"
 #include "tests/testing/run_graph.h"
@@ -36,6 +38,21 @@ ModelState MakeState(const std::shared_ptr<const Graph>& graph, Keep keep, bool 
 }
 
 PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
+
+// Counts how often a map's numbers are looked at, as they are where spreads are measured.
+class GatherCounter final : public ForwardingBackend {
+ public:
+  explicit GatherCounter(int& gathers)
+      : ForwardingBackend(std::make_unique<CpuBackend>()), gathers_(gathers) {}
+  using Backend::Gather;
+  void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) override {
+    ++gathers_;
+    ForwardingBackend::Gather(map, pixels, numbers);
+  }
+
+ private:
+  int& gathers_;
+};
 
 // Turns each frame against its reference by one `turn` more than the frame before.
 class TurningTracker final : public Tracker {
@@ -82,6 +99,15 @@ class FrameCacheTest : public testing::Test {
         settings, MakeGeometry(settings, *graph_, std::move(tracker)), clock_, state_);
   }
 
+  // Counts what MeasureSpreads looks at.
+  void StartCounting(const CacheConfig& config) {
+    gathers_ = 0;
+    state_ = ModelState(
+        std::make_shared<const CompiledModel>(graph_, std::make_unique<GatherCounter>(gathers_)),
+        {.persistent = {}, .keep = Keep::kAll});
+    MakeCache(config, {}, nullptr);
+  }
+
   FrameWork Show(const Pixels& pixels) { return cache_->Run(View(pixels)); }
 
   // The middle of the only output.
@@ -126,6 +152,7 @@ class FrameCacheTest : public testing::Test {
   ModelState dense_ = MakeState(graph_, Keep::kListed);
   ModelState state_ = MakeState(graph_, Keep::kAll);
   std::unique_ptr<FrameCache> cache_;
+  int gathers_ = 0;
 };
 
 // A camera that sees nothing yet does not decide what counts as a change.
@@ -160,6 +187,62 @@ TEST_F(FrameCacheTest, AFrameOfHighContrastDoesNotMakeLaterOnesCostLess) {
     return Show(dull(3)).share();
   };
   EXPECT_NEAR(share_after(1) / share_after(0), 1.0, 0.2);
+}
+
+TEST_F(FrameCacheTest, NoAnswerWaitsUntilSpreadsAreMeasured) {
+  const Scene scene = MakeScene(1.0);
+  const auto answers = [&](bool has_idle_time) {
+    StartCounting({.policy = CacheConfig::Policy::kChange, .refresh = 0, .most_work = 0.0});
+    // A robot's frames lie in one place. The first is so dull that the second is measured again.
+    Pixels pixels(size_t{kHeight} * kWidth * kChannels, 90);
+    std::vector<OutputNumbers> outputs;
+    for (int frame = 0; frame < 4; ++frame) {
+      if (frame > 0) scene.Render(frame, pixels.data(), nullptr);
+      const int before = gathers_;
+      const FrameWork work = Show(pixels);
+      EXPECT_EQ(work.is_dense, frame == 0);
+      const bool was_due = frame == 1 || frame == 2;
+      EXPECT_EQ(gathers_ > before, was_due && !has_idle_time) << "before answer " << frame;
+      outputs.push_back(Outputs(state_));
+      const int answered = gathers_;
+      if (has_idle_time) {
+        EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is computed";
+      }
+      EXPECT_EQ(gathers_ > answered, frame < 2 && has_idle_time) << "after answer " << frame;
+    }
+    return outputs;
+  };
+  EXPECT_EQ(answers(false), answers(true));
+}
+
+TEST_F(FrameCacheTest, SpreadsAreNotMeasuredUntilTheStateHoldsAll) {
+  StartCounting({.policy = CacheConfig::Policy::kChange, .refresh = 4, .most_work = 0.0});
+  bool holds_all = true;
+  bool needs_all = false;
+  const FrameCache::Execution execution = [&](const FrameDecision& decision,
+                                              const PictureView& seen, const ChangePolicy& policy,
+                                              bool needs) {
+    needs_all = needs;
+    return FrameCache::Executed{state_.Apply(decision, seen, policy), holds_all};
+  };
+  const auto show = [&](const Pixels& pixels) {
+    cache_->Run(View(pixels), {}, 0, execution);
+    cache_->Refresh(View(pixels), {}, execution);
+  };
+  const Scene scene = MakeScene(1.0);
+  show(Pixels(size_t{kHeight} * kWidth * kChannels, 90));
+  const int first = gathers_;
+  EXPECT_GT(first, 0);
+  holds_all = false;
+  show(Render(scene, 1));  // of more contrast, so that spreads are due again
+  EXPECT_TRUE(needs_all);
+  show(Render(scene, 2));
+  EXPECT_TRUE(needs_all) << "it did not get what it needs";
+  EXPECT_EQ(gathers_, first);
+  holds_all = true;
+  show(Render(scene, 3));
+  EXPECT_GT(gathers_, first);
+  EXPECT_FALSE(needs_all);
 }
 
 TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
@@ -387,7 +470,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
   for (int frame = 1; frame <= 40; ++frame) {
     const Pixels pixels = noise();
     const FrameWork work = Show(pixels);
-    EXPECT_EQ(work.rests, work.is_dense);
+    EXPECT_EQ(work.rest == Rest::kTooMuchChanged, work.is_dense);
     if (!work.is_dense) tries.push_back(frame);
     if (work.is_dense) {
       EXPECT_EQ(Outputs(state_), Dense(pixels));

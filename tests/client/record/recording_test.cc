@@ -501,8 +501,8 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   const std::string about = (bad / "recording.json").string();
   const std::string line = (bad / "frames.jsonl").string() + ", line 1: ";
   EXPECT_EQ(with("recording.json", "{", ""), about + ": not a JSON object");
-  EXPECT_EQ(with("recording.json", "\"version\": 4", "\"version\": 7"),
-            about + ": version must be 4");
+  EXPECT_EQ(with("recording.json", "\"version\": 5", "\"version\": 7"),
+            about + ": version must be 5");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"z"),
             about + ": model_hash must be 16 hexadecimal digits");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"0\", \"was\": \""),

@@ -282,6 +282,39 @@ TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
   EXPECT_EQ(steps, expected);
 }
 
+// By the clock here all frames take as long, so the second and the third take more than half of the
+// first. What follows is decided by the recording alone when it is replayed.
+TEST_F(FailingRunTest, AReplayRestsWhereTheRunDidWhateverTheClockSays) {
+  RobotConfig config = Everything();
+  config.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";
+  config.guard.is_on = false;
+  config.check = 0;
+  config.output.answers = Path("answers.jsonl");
+  TickingClock whole;
+  const Summary summary = Run(OpenSource(config.source, whole), config, whole);
+  EXPECT_EQ(summary.work.slow, 1);
+  EXPECT_EQ(summary.work.rested, 1);
+  const std::vector<Json> answers = Answers();
+  ASSERT_EQ(answers.size(), 10U);
+  EXPECT_FALSE(answers[2].contains("rests_because"));
+  EXPECT_EQ(answers[3]["rests_because"], "reuse took longer");
+
+  for (int look = whole.looks(); look > 0 && Recordings().empty(); --look) {
+    TickingClock clock;
+    clock.BreakAt(look);
+    EXPECT_THROW(Run(OpenSource(config.source, clock), config, clock), std::runtime_error);
+  }
+  (void)FailedRecord();
+  const Recording recording = ReadRecording(Recordings().at(0));
+  ASSERT_GT(recording.frames.size(), 5U);
+  EXPECT_FALSE(recording.frames[2]->record.verdict.is_slow);
+  EXPECT_TRUE(recording.frames[3]->record.verdict.is_slow);
+  const ReplayReport report = Replay(Recordings().at(0), ManualClock());
+  const bool is_as_recorded =
+      report.agrees() || report.first_difference.find("did not happen") != std::string::npos;
+  EXPECT_TRUE(is_as_recorded) << report.first_difference;
+}
+
 class LostGpuTest : public FailingRunTest {
  protected:
   using Files = std::map<std::string, std::string>;

@@ -123,6 +123,30 @@ TEST(SummaryTest, TellsHowManyAnswersAreOfTheirOwnFrame) {
   EXPECT_EQ(Line(dense, "mode"), "");
 }
 
+TEST(SummaryTest, TellsWhyFramesWereComputedWhole) {
+  Summary summary;
+  FrameWork frame;
+  summary.work.Add(frame);
+  EXPECT_EQ(Line(summary, "rested"), "");
+  EXPECT_EQ(Line(summary, "dense"), "");
+  frame.rest = Rest::kTooMuchChanged;
+  summary.work.Add(frame);
+  frame.rest = Rest::kTooSlow;
+  summary.work.Add(frame);
+  summary.work.Add(frame);
+  EXPECT_EQ(Line(summary, "rested"),
+            "rested   1 frames whole, as too much changed for reuse to pay");
+  EXPECT_EQ(Line(summary, "dense"),
+            "dense    2 frames whole, as reusing results took longer than computing everything");
+  summary.guard.emplace();
+  EXPECT_EQ(Line(summary, "guard"),
+            "guard    normal, 0 samples, 0 of them bad, 0 changes of level");
+  summary.guard->state.level = SafetyLevel::kDense;
+  EXPECT_EQ(Line(summary, "guard"),
+            "guard    dense, frames are computed whole, as reused results did not agree, 0 "
+            "samples, 0 of them bad, 0 changes of level");
+}
+
 TEST(SummaryTest, TellsWhatIsDoneAfterAnAnswer) {
   Summary summary;
   EXPECT_EQ(Line(summary, "refresh"), "");

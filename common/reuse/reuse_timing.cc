@@ -1,0 +1,58 @@
+#include "common/reuse/reuse_timing.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kWholeFrames = 5;
+constexpr std::chrono::milliseconds kLeast(2);
+constexpr int kCause = 2;
+constexpr int kForAWhile = 4;
+
+}  // namespace
+
+void ReuseTiming::Note(const FrameWork& work, Time took, int64_t frame) {
+  is_slow_ = false;
+  // A frame without a place against what is stored was looked at twice.
+  if (work.loss != Loss::kNone) return;
+  if (work.is_dense) return NoteWhole(took);
+  if (whole_.empty()) return;
+  if (took < kLeast || took <= Limit()) {
+    if (slow_ >= kForAWhile) {
+      LogInfo(fmt::format("frame {}: reusing results is quicker again, so the robot reuses them",
+                          frame));
+    }
+    slow_ = 0;
+    return;
+  }
+  is_slow_ = ++slow_ >= kCause;
+  if (slow_ != kForAWhile) return;
+  LogWarning(fmt::format(
+      "frame {}: reusing results took {:.1f} ms where computing everything takes {:.1f} ms, so the "
+      "robot computes frames whole, and tries again now and then",
+      frame, Milliseconds(took), Milliseconds(Limit())));
+}
+
+void ReuseTiming::NoteWhole(Time took) {
+  whole_.push_back(took);
+  if (whole_.size() > kWholeFrames) whole_.pop_front();
+}
+
+ReuseTiming::Time ReuseTiming::Limit() const {
+  if (whole_.size() == 1) return whole_.front() / 2;
+  std::vector<Time> times(whole_.begin(), whole_.end());
+  // Of two, the first was slower for its new memory.
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,41 @@
+#ifndef CACHEINF_COMMON_REUSE_REUSE_TIMING_H_
+#define CACHEINF_COMMON_REUSE_REUSE_TIMING_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+#include "common/reuse/frame_work.h"
+
+namespace cacheinf {
+
+// Knows by the clock whether reuse pays: kernels that compute some pixels take longer for each than
+// those that compute all, and how much longer depends on the network.
+//
+// A frame in which something was reused is slow if it takes longer than the median of the last
+// whole ones. While only the first is known, whose memory was new, half of that is the limit: then
+// a whole frame follows, and more is known. Frames of less than 2 ms are never slow. Two slow
+// frames in a row are a cause to rest; after a rest one is.
+class ReuseTiming {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  // Call it for every answer where results are kept. Says in the log when reuse has not paid for a
+  // while, and when it pays again.
+  void Note(const FrameWork& work, Time took, int64_t frame);
+
+  // Whether the last frame is a cause to rest; see Verdict::is_slow.
+  bool is_slow() const { return is_slow_; }
+
+ private:
+  void NoteWhole(Time took);
+  Time Limit() const;
+
+  std::deque<Time> whole_;  // the last few, the newest last
+  int slow_ = 0;            // in a row
+  bool is_slow_ = false;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_REUSE_REUSE_TIMING_H_
