@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,13 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   if (graph.head.kind == HeadKind::kAuto && model_config.decoder.kind == HeadKind::kAuto) {
     SayRecognised(graph, HeadSpecOf(model_config.decoder, graph.notes));
   }
+  const std::vector<ValueId> own = graph.outputs;
   AddDecoder(graph, model_config.decoder);
+  if (!config.output.dump_outputs.empty()) {
+    for (const ValueId output : own) {
+      if (!std::ranges::count(graph.outputs, output)) graph.outputs.push_back(output);
+    }
+  }
   Optimise(graph);
   graph.Validate();
   return graph;
