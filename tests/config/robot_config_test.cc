@@ -34,7 +34,16 @@ TEST(RobotConfigTest, EveryShippedFileIsAccepted) {
               std::string::npos);
     ++count;
   }
-  EXPECT_GE(count, 4);
+  EXPECT_GE(count, 20);
+}
+
+TEST(RobotConfigTest, ClassNamesLieBesideTheirConfiguration) {
+  const DecoderConfig yolox = LoadRobotConfig(kConfigs / "yolox.json").model_config.decoder;
+  EXPECT_EQ(yolox.ReadClassNames().size(), 80u);
+  EXPECT_EQ(yolox.ReadClassNames().back(), "toothbrush");
+  const DecoderConfig ssd = LoadRobotConfig(kConfigs / "ssd-mobilenet.json").model_config.decoder;
+  EXPECT_EQ(ssd.ReadClassNames().at(90), "toothbrush");
+  EXPECT_EQ(ssd.ReadClassNames().at(12), "none");
 }
 
 TEST(RobotConfigTest, ShippedRobotJsonStatesTheDefaults) {
