@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,14 +12,17 @@
 
 #include "common/answer/answers.h"
 #include "common/answer/head_trial.h"
+#include "common/answer/overlay.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/base/output_files.h"
 #include "common/config/configured_model.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
+#include "common/source/opencv_picture.h"
 #include "profiler/machine.h"
 
 namespace cacheinf {
@@ -113,8 +117,14 @@ std::string InputsText(const Graph& graph) {
   return text;
 }
 
-// What a robot would answer.
-std::string AnswerToFrame(const RobotConfig& config, const Picture& frame, int threads) {
+bool HasPlaces(const AnswerContent& content) {
+  return !std::holds_alternative<RawOutputs>(content) &&
+         !std::holds_alternative<Embedding>(content);
+}
+
+// What a robot would answer; drawn, too, if there is something to draw.
+std::string AnswerToFrame(const RobotConfig& config, const Picture& frame, int threads,
+                          const std::filesystem::path& picture) {
   Graph graph = LoadGraph(config, /*has_tensors=*/false);
   const auto model = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), MakeBackend(config, threads));
@@ -129,12 +139,22 @@ std::string AnswerToFrame(const RobotConfig& config, const Picture& frame, int t
   AnswerReader reader(model->graph(), config.model_config.decoder);
   SeenPicture seen;
   seen.fit = &fit;
-  return std::visit(AnswerText(reader), reader.Read(state, seen));
+  const AnswerContent content = reader.Read(state, seen);
+  const std::string text = std::visit(AnswerText(reader), content);
+  if (!HasPlaces(content)) return text;
+  WritePng(picture, ImageOf(DrawAnswer(frame, fit, content, reader)));
+  return text + fmt::format("  drawn in {}\n", picture.string());
 }
 
 }  // namespace
 
-std::string RunCheckCommand(const RobotConfig& config, bool* contradicts) {
+std::string RunCheckCommand(const RobotConfig& config, const std::filesystem::path& picture,
+                            bool* contradicts) {
+  const std::filesystem::path drawn =
+      picture.empty() ? std::filesystem::path(config.model).stem().concat(".check.png") : picture;
+  CheckOverwriting({{"--source", config.source}, {"MODEL", config.model}}, {{"--picture", drawn}});
+  CheckWritable({{"--picture", drawn}});
+  CheckExtension({"--picture", drawn}, ".png");
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
   const std::string source = config.source.empty() ? "generated" : config.source;
   const Picture frame = FirstFrame(source);
@@ -144,6 +164,7 @@ std::string RunCheckCommand(const RobotConfig& config, bool* contradicts) {
   if (!trial) {
     text += "decoder\n  part of the model's file\n";
   } else {
+    text += "picture\n  " + trial->picture + "\n";
     text += "outputs\n  " + trial->outputs + "\n";
     text +=
         fmt::format("decoder\n  kind {}{}\n", NameOf(trial->kind),
@@ -159,7 +180,7 @@ std::string RunCheckCommand(const RobotConfig& config, bool* contradicts) {
   return text +
          fmt::format("the answer to the first frame of {} ({}x{})\n", source, frame.width,
                      frame.height) +
-         AnswerToFrame(config, frame, threads);
+         AnswerToFrame(config, frame, threads, drawn);
 }
 
 }  // namespace cacheinf

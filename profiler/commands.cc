@@ -124,6 +124,7 @@ struct PackOptions {
 struct CheckOptions {
   ConfigOptions config;
   std::string model;
+  std::filesystem::path picture;
 
   void AddTo(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
@@ -131,6 +132,8 @@ struct CheckOptions {
         "Read a model and one frame as a robot would: what goes in, what comes out, what "
         "the decoder makes of it, and what would be refused (exit code 2).");
     command->add_option("MODEL", model, "ONNX, TorchScript or native model file");
+    command->add_option("--picture", picture,
+                        "the first frame with its answer, a PNG (default: MODEL.check.png)");
     config.AddTo(*command, RobotConfig().Fields(),
                  {"--model", "--shape", "--source", "--class-names", "--threads", "--backend",
                   "--log-level"});
@@ -142,7 +145,7 @@ struct CheckOptions {
     if (!model.empty()) effective.model = model;
     SetLogLevel(effective.log_level);
     bool contradicts = false;
-    std::cout << RunCheckCommand(effective, &contradicts) << std::flush;
+    std::cout << RunCheckCommand(effective, picture, &contradicts) << std::flush;
     if (contradicts)
       throw InputError(effective.model + ": a robot refuses this model, as said above");
   }

@@ -185,6 +185,7 @@ std::string NotesText(const ModelNotes& notes) {
     parts.push_back(fmt::format("{} keypoints of {} numbers", notes.keypoint_shape[0],
                                 notes.keypoint_shape[1]));
   }
+  if (notes.has_byte_picture) parts.emplace_back("pictures of bytes");
   if (notes.has_suppression) parts.emplace_back("boxes are final");
   return parts.empty() ? "" : fmt::format("{:<8}{}\n", "notes", fmt::join(parts, "; "));
 }
@@ -203,6 +204,7 @@ nlohmann::json NotesJson(const ModelNotes& notes) {
           {"stride", notes.stride},
           {"image_size", notes.image_size},
           {"keypoint_shape", notes.keypoint_shape},
+          {"has_byte_picture", notes.has_byte_picture},
           {"has_suppression", notes.has_suppression},
           {"description", notes.description}};
 }

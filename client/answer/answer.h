@@ -43,6 +43,9 @@ struct Answer {
 // Returns one line of JSON without its line break.
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
 
+// The JSON Schema of such a line. It knows every field.
+std::string AnswersSchema();
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_CLIENT_ANSWER_ANSWER_H_

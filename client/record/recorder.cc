@@ -16,14 +16,17 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMegabyte = 1000000;
 
-// Returns what a replay needs anywhere: no outputs, and absolute paths.
+// Returns what a replay needs anywhere: absolute paths, and no files but that dumped outputs are
+// outputs of the graph.
 RobotConfig ForReplay(RobotConfig config) {
   const auto make_absolute = [](std::string& path) {
     if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
   };
   make_absolute(config.model);
   make_absolute(config.model_config.decoder.class_names_file);
-  config.output = {};
+  OutputConfig output;
+  output.dump_outputs = std::move(config.output.dump_outputs);
+  config.output = std::move(output);
   config.record = {};
   config.check = 0;
   config.frames = 0;

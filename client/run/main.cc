@@ -3,6 +3,7 @@
 #include <iostream>
 #include <string>
 
+#include "client/answer/answer.h"
 #include "client/record/replay.h"
 #include "client/run/calibrate_command.h"
 #include "client/run/run.h"
@@ -39,9 +40,16 @@ int Run(int argc, char** argv) {
   calibrate.AddTo(app);
   ConfigOptions options;
   options.AddTo(run, RobotConfig().Fields());
+  bool prints_answers_schema = false;
+  run.add_flag("--print-answers-schema", prints_answers_schema,
+               "Prints the JSON Schema of what --answers writes, and exits.");
   if (const auto exit_code = ParseCommandLine(app, CACHEINF_VERSION, argc, argv)) return *exit_code;
   if (replay.parsed()) return RunReplay(recording);
   if (calibrate.is_asked_for()) return calibrate.Run();
+  if (prints_answers_schema) {
+    std::cout << AnswersSchema();
+    return 0;
+  }
   RobotConfig config = EffectiveConfig(options);
   if (options.Print(app.get_name(), RobotConfig().Fields(), config.Fields())) return 0;
   SetLogLevel(config.log_level);

@@ -45,9 +45,9 @@ std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame
   options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
   if (graph.head.kind != HeadKind::kAuto) return std::nullopt;
-  AddPicture(graph, config.model_config.preprocess);
-  HeadSpec spec = HeadSpecOf(config.model_config.decoder, graph.notes);
   HeadTrial trial;
+  trial.picture = AddPicture(graph, config.model_config);
+  HeadSpec spec = HeadSpecOf(config.model_config.decoder, graph.notes);
   trial.outputs = DescribeOutputs(graph);
   if (spec.kind == HeadKind::kAuto) {
     const Recognition found = Recognise(graph, spec.class_count);

@@ -20,6 +20,7 @@ struct HeadTrial {
   std::string recognised_by;  // empty: the configuration names the kind
   // Kinds that the outputs could be, where none is certain.
   std::vector<HeadKind> candidates;
+  std::string picture;  // what frames become, in one line
   std::string outputs;  // "output 'output0' of shape 1x84x8400"
   std::vector<std::vector<float>> numbers;
   std::string contradiction;  // empty: the numbers do not contradict the kind

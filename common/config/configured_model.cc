@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -48,22 +49,6 @@ void SayRecognised(const Graph& graph, const HeadSpec& spec) {
                                   fmt::join(names, ", "))));
 }
 
-std::string DescribePicture(const PictureSpec& picture) {
-  using Fit = PictureSpec::Fit;
-  using Resize = PictureSpec::Resize;
-  std::string fit = "stretched";
-  if (picture.fit == Fit::kLetterbox) fit = "letterboxed";
-  if (picture.fit == Fit::kCrop) fit = "cropped";
-  if (picture.resize_to != 0) fit = fmt::format("resized to {} and cropped", picture.resize_to);
-  std::string like;
-  if (picture.resize == Resize::kBilinear) like = ", as OpenCV and Ultralytics do";
-  if (picture.resize == Resize::kArea) like = ", as OpenCV's INTER_AREA does";
-  if (picture.resize == Resize::kAntialias) like = ", as Pillow and TorchVision do";
-  return fmt::format("frames are {} to {}×{} pixels by preprocess.resize \"{}\"{}", fit,
-                     picture.width, picture.height,
-                     WordsOf(Resize{})[static_cast<size_t>(picture.resize)], like);
-}
-
 }  // namespace
 
 Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
@@ -73,23 +58,21 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
   const ModelConfig& model_config = config.model_config;
-  RobotConfig defaults;
-  const bool is_default = WriteJson(PreprocessConfig(model_config.preprocess).Fields()) ==
-                          WriteJson(defaults.model_config.preprocess.Fields());
-  if (graph.picture.width != 0) {
-    if (!is_default) {
-      LogInfo("the model brings its own picture; the configuration's preprocess is not used");
-    }
-  } else if (!has_tensors) {
-    AddPicture(graph, model_config.preprocess);
-    if (is_default)
-      LogInfo("no preprocessing is configured: frames are stretched, RGB from 0 to 1");
+  if (graph.picture.width != 0 && WriteJson(PreprocessConfig(model_config.preprocess).Fields()) !=
+                                      WriteJson(PreprocessConfig().Fields())) {
+    LogInfo("the model brings its own picture; the configuration's preprocess is not used");
   }
-  if (!has_tensors && graph.picture.width != 0) LogInfo(DescribePicture(graph.picture));
+  if (!has_tensors) LogInfo(AddPicture(graph, model_config));
   if (graph.head.kind == HeadKind::kAuto && model_config.decoder.kind == HeadKind::kAuto) {
     SayRecognised(graph, HeadSpecOf(model_config.decoder, graph.notes));
   }
+  const std::vector<ValueId> own = graph.outputs;
   AddDecoder(graph, model_config.decoder);
+  if (!config.output.dump_outputs.empty()) {
+    for (const ValueId output : own) {
+      if (!std::ranges::count(graph.outputs, output)) graph.outputs.push_back(output);
+    }
+  }
   Optimise(graph);
   graph.Validate();
   return graph;

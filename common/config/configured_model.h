@@ -10,8 +10,9 @@
 
 namespace cacheinf {
 
-// Loads the configuration's model with picture and decoder, ready to run. `has_tensors`: frames are
-// tensors. Throws InputError if it cannot be read or does not fit the configuration.
+// Loads the configuration's model with picture and decoder, ready to run. Behind what the decoder
+// gives, the network's own outputs are outputs too if the configuration dumps them. `has_tensors`:
+// frames are tensors. Throws InputError if it cannot be read or does not fit the configuration.
 Graph LoadGraph(const RobotConfig& config, bool has_tensors);
 
 // Makes the configuration's backend with `threads` threads, whatever the configuration says. Throws

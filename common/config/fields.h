@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,6 +30,18 @@ Choice MakeChoice(Enum& value) {
   return {{words.begin(), words.end()},
           [&value] { return static_cast<size_t>(value); },
           [&value](size_t index) { value = static_cast<Enum>(index); }};
+}
+
+// Nothing is the first word, "auto".
+template <typename Enum>
+Choice MakeChoice(std::optional<Enum>& value) {
+  std::vector<std::string> words = {"auto"};
+  for (const char* word : WordsOf(Enum{})) words.emplace_back(word);
+  return {std::move(words), [&value] { return value ? static_cast<size_t>(*value) + 1 : 0; },
+          [&value](size_t index) {
+            value.reset();
+            if (index > 0) value = static_cast<Enum>(index - 1);
+          }};
 }
 
 // A switch that is written as a word.

@@ -23,7 +23,7 @@ constexpr int kLargestSide = 1 << 15;
 void CheckPreprocess(const PreprocessConfig& preprocess, std::string_view name) {
   const size_t channels = preprocess.channels == PictureSpec::Channels::kGray ? 1 : 3;
   const auto check_count = [&](std::string_view key, const std::vector<double>& list) {
-    if (list.size() == 1 || list.size() == channels) return;
+    if (list.size() <= 1 || list.size() == channels) return;
     Fail(name, fmt::format("preprocess.{} must have one entry or one for each of the {} channels, "
                            "got {}",
                            key, channels, list.size()));
@@ -61,8 +61,11 @@ void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
 FieldTable PreprocessConfig::Fields() {
   return {
       Field{"fit", MakeChoice(fit),
-            "How to fit a frame of another shape: stretch it, add borders, or cut its sides.",
-            "Set it to what the model was trained with."},
+            "How to fit a frame of another shape: stretch it, add borders on both sides or, with "
+            "letterbox-corner, on the right and the bottom, as YOLOX does, or cut its sides. auto, "
+            "here and in resize and channels: what the model's file shows, or what is usual for "
+            "its decoder.kind; a run says what.",
+            "Set it if the model was trained with another."},
       Field{"border", &border, "Grey value of a letterbox's borders.",
             "Set it to what the model was trained with."}
           .Between(0, 255),
@@ -70,20 +73,22 @@ FieldTable PreprocessConfig::Fields() {
             "How pixels become fewer or more: bilinear as OpenCV and Ultralytics do, area as "
             "OpenCV's INTER_AREA, antialias as Pillow and TorchVision do, average: the mean of "
             "cells, then bilinear.",
-            "Set it to what the model was trained with."},
+            "Set it if the model was trained with another."},
       Field{"resize_to", &resize_to,
             "Crop: the frame's shorter side is resized to this many pixels before the middle is "
             "cut out; 0: no margin is left.",
             "Set it to 256 for a model of 224 that was evaluated as TorchVision does."}
           .Between(0, kLargestSide),
       Field{"channels", MakeChoice(channels), "Order of the channels that the model expects.",
-            "Set it to what the model was trained with."},
+            "Set it if the model was trained with another."},
       Field{"mean", &mean,
-            "Subtracted from a pixel's value (0 to 255); one number, or one per channel.",
+            "Subtracted from a pixel's value (0 to 255); one number, one per channel, or none for "
+            "what is usual.",
             "Set it to what the model was trained with."}
           .Between(-1e6, 1e6),
       Field{"divisor", &divisor,
-            "What the difference is divided by; one number, or one per channel.",
+            "What the difference is divided by; one number, one per channel, or none for what is "
+            "usual.",
             "Set it to what the model was trained with."}
           .Between(-1e6, 1e6),
   };
@@ -98,7 +103,8 @@ FieldTable DecoderConfig::Fields() {
             "heat map for each. docs/models.md has the shapes.",
             "Set it if auto gives raw numbers, or not what the model means."},
       Field{"class_names", TextsOrFile{&class_names, &class_names_file},
-            "Names of the classes or keypoints, in order, or a text file with one per line.",
+            "Names of the classes or keypoints, in order, or a text file with one per line, seen "
+            "from the configuration's folder. Without them those of the model's file count.",
             "Set it to get names in answers instead of numbers."}
           .Flag("--class-names"),
       Field{"most", &most,

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_CONFIG_MODEL_CONFIG_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,15 @@
 namespace cacheinf {
 
 // The picture's numbers are (pixel - mean) / divisor, pixel in 0..255, in the order of `channels`.
+// Nothing, or an empty list, stands for what is usual for the network (ChoosePreprocess).
 struct PreprocessConfig {
-  PictureSpec::Fit fit = PictureSpec::Fit::kStretch;
+  std::optional<PictureSpec::Fit> fit;
   int border = 114;
-  PictureSpec::Resize resize = PictureSpec::Resize::kBilinear;
+  std::optional<PictureSpec::Resize> resize;
   int resize_to = 0;  // crop: the frame's shorter side before its middle is cut out; 0: no margin
-  PictureSpec::Channels channels = PictureSpec::Channels::kRgb;
-  std::vector<double> mean = {0.0};  // one for all channels, or one each
-  std::vector<double> divisor = {255.0};
+  std::optional<PictureSpec::Channels> channels;
+  std::vector<double> mean;  // one for all channels, or one each
+  std::vector<double> divisor;
 
   FieldTable Fields();
 };
@@ -51,7 +53,9 @@ struct DecoderConfig {
   FieldTable Fields();
 };
 
-constexpr Words<3> WordsOf(PictureSpec::Fit) { return {"stretch", "letterbox", "crop"}; }
+constexpr Words<4> WordsOf(PictureSpec::Fit) {
+  return {"stretch", "letterbox", "crop", "letterbox-corner"};
+}
 constexpr Words<3> WordsOf(PictureSpec::Channels) { return {"rgb", "bgr", "gray"}; }
 constexpr Words<4> WordsOf(PictureSpec::Resize) {
   return {"bilinear", "area", "antialias", "average"};

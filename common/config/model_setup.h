@@ -1,6 +1,8 @@
 #ifndef CACHEINF_COMMON_CONFIG_MODEL_SETUP_H_
 #define CACHEINF_COMMON_CONFIG_MODEL_SETUP_H_
 
+#include <string>
+
 #include "common/config/model_config.h"
 #include "common/model/graph/graph.h"
 #include "common/model/heads/heads.h"
@@ -10,8 +12,17 @@ namespace cacheinf {
 // Both throw InputError when the configuration does not fit the graph. REQUIRE: a checked
 // configuration.
 
-// Puts a picture's normalisation in front. A graph that brings its own picture keeps it.
-void AddPicture(Graph& graph, const PreprocessConfig& config);
+// The configuration with nothing left to choose: what the model's file says of itself, or what is
+// usual for networks of its kind, stands where the configuration is silent.
+struct PreprocessChoice {
+  PreprocessConfig config;
+  std::string chosen;  // "fit and resize are usual for …"; empty: the configuration says all
+};
+PreprocessChoice ChoosePreprocess(const Graph& graph, const ModelConfig& config);
+
+// Puts a picture's normalisation in front. A graph that brings its own picture keeps it. Returns a
+// line for people that says what frames become, and what was chosen for them.
+std::string AddPicture(Graph& graph, const ModelConfig& config);
 
 // What the configuration and the model's file say of the outputs. Throws InputError if class names
 // cannot be read.
@@ -21,7 +32,7 @@ HeadSpec HeadSpecOf(const DecoderConfig& config, const ModelNotes& notes);
 void AddDecoder(Graph& graph, const DecoderConfig& config);
 
 inline void AddPictureAndDecoder(Graph& graph, const ModelConfig& config) {
-  AddPicture(graph, config.preprocess);
+  AddPicture(graph, config);
   AddDecoder(graph, config.decoder);
 }
 

@@ -16,6 +16,19 @@ constexpr double kMostFrames = 1e15;
 constexpr double kMostBetween = 1e9;
 constexpr double kMostWait = 1e9;
 
+// Makes the path of class names one that any folder knows.
+void FindClassNames(RobotConfig& config, const std::filesystem::path& folder) {
+  std::string& names = config.model_config.decoder.class_names_file;
+  if (names.empty()) return;
+  names = std::filesystem::absolute(folder / names).lexically_normal().string();
+}
+
+RobotConfig FromFile(std::string_view text, const std::filesystem::path& path) {
+  RobotConfig config = ParseRobotConfig(text, path.string());
+  FindClassNames(config, path.parent_path());
+  return config;
+}
+
 void CheckChecking(const RobotConfig& config, std::string_view name) {
   if (config.check == 0) return;
   if (config.frames > 0 && config.check > config.frames) {
@@ -57,7 +70,8 @@ FieldTable OutputConfig::Fields() {
             "Set it to use the answers."}
           .Flag("--answers"),
       Field{"dump_outputs", &dump_outputs,
-            "Folder for every output of the model for every frame, as 000000.NAME.npy.",
+            "Folder for every output of the model for every frame, as 000000.NAME.npy: what the "
+            "decoder makes of them and what the network gives.",
             "Set it to compare numbers with another run or another engine."}
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay,
@@ -232,7 +246,7 @@ RobotConfig ParseRobotConfig(std::string_view text, std::string_view name) {
 }
 
 RobotConfig LoadRobotConfig(const std::filesystem::path& path) {
-  return ParseRobotConfig(ReadFile(path, kLargestFile), path.string());
+  return FromFile(ReadFile(path, kLargestFile), path);
 }
 
 RobotConfig EffectiveConfig(const ConfigOptions& options) {
@@ -240,10 +254,11 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
   bool says_mode = options.Sets("mode");
   if (!options.file().empty()) {
     const std::string text = ReadFile(options.file(), kLargestFile);
-    config = ParseRobotConfig(text, options.file());
+    config = FromFile(text, options.file());
     says_mode = says_mode || HasKey(text, "mode");
   }
   options.Override(config.Fields());
+  FindClassNames(config, "");
   const bool has_server = !config.server.address.empty();
   if (has_server && !says_mode) config.mode = RobotConfig::Mode::kCacheinf;
   config.Check();

@@ -133,7 +133,8 @@ constexpr bool IsOnGpu(RobotConfig::Backend backend) {
 }
 constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
 
-// The defaults, overridden by the file. Throws InputError that names file and key.
+// The defaults, overridden by the file. A file of class names is seen from the folder of the file
+// that names it, and becomes an absolute path. Throws InputError that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
 
 // Reads the options' file and overrides it with the other options. Throws InputError.

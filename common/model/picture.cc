@@ -144,7 +144,8 @@ PictureFit::PictureFit(const PictureSpec& spec, int frame_width, int frame_heigh
   }
   columns_ = {frame_width, 0, spec.width, spec.width};
   rows_ = {frame_height, 0, spec.height, spec.height};
-  if (spec.fit == PictureSpec::Fit::kLetterbox) PlaceLetterbox();
+  if (spec.fit == PictureSpec::Fit::kLetterbox) PlaceLetterbox(/*in_corner=*/false);
+  if (spec.fit == PictureSpec::Fit::kCorner) PlaceLetterbox(/*in_corner=*/true);
   if (spec.fit == PictureSpec::Fit::kCrop) PlaceCrop();
   const bool shrinks =
       columns_.model_length <= columns_.frame_size && rows_.model_length <= rows_.frame_size;
@@ -172,13 +173,14 @@ PictureFit::PictureFit(const PictureSpec& spec, int frame_width, int frame_heigh
   }
 }
 
-void PictureFit::PlaceLetterbox() {
+void PictureFit::PlaceLetterbox(bool in_corner) {
   const double ratio = std::min(static_cast<double>(rows_.model_size) / rows_.frame_size,
                                 static_cast<double>(columns_.model_size) / columns_.frame_size);
   for (AxisFit* axis : {&columns_, &rows_}) {
-    axis->model_length =
-        std::clamp(static_cast<int>(std::nearbyint(axis->frame_size * ratio)), 1, axis->model_size);
-    axis->model_begin = (axis->model_size - axis->model_length) / 2;
+    const double length = axis->frame_size * ratio;
+    axis->model_length = std::clamp(static_cast<int>(in_corner ? length : std::nearbyint(length)),
+                                    1, axis->model_size);
+    axis->model_begin = in_corner ? 0 : (axis->model_size - axis->model_length) / 2;
   }
 }
 

@@ -57,10 +57,12 @@ struct AxisFit {
 // Fits frames of one size to a model's picture.
 //
 // Where: a letterbox scales by r, the smaller of the two ratios, to round(r size) pixels, halves to
-// even; odd pixels of a border go to the right and the bottom (Ultralytics). A crop scales the
-// frame's shorter side to `resize_to` and the longer to what that gives, rounded down, and shows
-// the middle; an odd pixel too many is cut so that as many go on the left as is even (TorchVision's
-// Resize and CenterCrop). Without `resize_to` it scales so that the frame just covers the picture.
+// even; odd pixels of a border go to the right and the bottom (Ultralytics). A letterbox in the
+// corner rounds r size down and leaves its borders on the right and the bottom (YOLOX). A crop
+// scales the frame's shorter side to `resize_to` and the longer to what that gives, rounded down,
+// and shows the middle; an odd pixel too many is cut so that as many go on the left as is even
+// (TorchVision's Resize and CenterCrop). Without `resize_to` it scales so that the frame just
+// covers the picture.
 //
 // How, with half-pixel centres, so that pixel x of a target `length` long lies at (x + 1/2) size /
 // length - 1/2:
@@ -116,7 +118,7 @@ class PictureFit {
 
   static Windows AreaWindows(const AxisFit& axis);
   static Windows TriangleWindows(const AxisFit& axis);
-  void PlaceLetterbox();
+  void PlaceLetterbox(bool in_corner);
   void PlaceCrop();
   bool is_same_size() const;
   // The levels of a row in the frame's channels, in the model's.

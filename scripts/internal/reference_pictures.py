@@ -98,6 +98,16 @@ def letterbox(picture, width, height, way):
     )
 
 
+def corner(picture, width, height, way):
+    """YOLOX's preproc, for grey pictures too."""
+    rows, columns = picture.shape[:2]
+    padded = numpy.full((height, width) + picture.shape[2:], BORDER, dtype=numpy.uint8)
+    ratio = min(height / rows, width / columns)
+    new_width, new_height = int(columns * ratio), int(rows * ratio)
+    padded[:new_height, :new_width] = resize(picture, new_width, new_height, way)
+    return padded
+
+
 def crop(picture, width, height, way, resize_to):
     """TorchVision's Resize(resize_to) and CenterCrop((height, width))."""
     rows, columns = picture.shape[:2]
@@ -148,6 +158,9 @@ def main():
                 write("Stretch", way, size, channels, 0, resized)
             boxed = letterbox(picture, size[2], size[3], "Bilinear")
             write("Letterbox", "Bilinear", size, channels, 0, boxed)
+            if size != (3, 2, 1, 1):  # YOLOX leaves no row of it
+                boxed = corner(picture, size[2], size[3], "Bilinear")
+                write("Corner", "Bilinear", size, channels, 0, boxed)
     for *size, resize_to in CROPS:
         for channels in (1, 3):
             picture = frame(size[0], size[1], channels)

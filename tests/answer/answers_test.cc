@@ -10,16 +10,19 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client/answer/answer.h"
 #include "client/robot.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
 #include "common/exec/model_state.h"
 #include "common/exec/reference_backend.h"
+#include "tests/testing/json_schema.h"
 
 namespace cacheinf {
 namespace {
@@ -57,6 +60,8 @@ class AnswersTest : public ::testing::Test {
     frame.stamp = std::chrono::milliseconds(40);
     frame.tensor = Tensor(shape, std::move(values));
     const Json json = Json::parse(ToJsonLine(robot.Process(frame), robot.reader()));
+    std::set<std::string> seen;
+    EXPECT_EQ(WhyNotOfSchema(Json::parse(AnswersSchema()), json, &seen), "");
     EXPECT_EQ(json["frame"], 7);
     EXPECT_EQ(json["computed_from"], 7);
     EXPECT_EQ(json["stamp_ms"], 40.0);

@@ -12,6 +12,7 @@
 #include "common/model/load.h"
 #include "tests/model/onnx_builder.h"
 #include "tests/testing/refusal.h"
+#include "tests/testing/run_graph.h"
 
 // The file as a whole: operator sets, inputs, outputs, names, order, weights.
 
@@ -293,6 +294,24 @@ TEST(OnnxFileTest, InputsOfIntegersAreRefused) {
   OnnxModel model;
   model.Input("x", {1}, onnx::TensorProto::INT64).Output("y").Node("Relu", {"x"}, {"y"});
   EXPECT_THAT(model.Refusal(), HasSubstr("input 'x' has elements of type INT64"));
+}
+
+// As TensorFlow's detectors take them.
+TEST(OnnxFileTest, PicturesOfBytesAreNumbers) {
+  OnnxModel model;
+  model.Input("x", {1, 2, 1, 3}, onnx::TensorProto::UINT8).Output("y");
+  model.Node("Cast", {"x"}, {"f"}).Int("to", onnx::TensorProto::FLOAT);
+  model.Floats("half", {1}, {0.5f}).Node("Mul", {"f", "half"}, {"y"});
+  const Graph graph = model.Import();
+  EXPECT_TRUE(graph.notes.has_byte_picture);
+  const std::vector<float> levels = {0, 1, 2, 253, 254, 255};
+  const ValueId y = graph.outputs.front();
+  EXPECT_THAT(EvaluateDirectly(graph, {Tensor({1, 2, 1, 3}, levels)})[static_cast<size_t>(y)],
+              ElementsAre(0, 0.5f, 1, 126.5f, 127, 127.5f));
+  EXPECT_FALSE(ReluModel({1, 3, 2, 2}).Import().notes.has_byte_picture);
+  OnnxModel list;
+  list.Input("x", {4}, onnx::TensorProto::UINT8).Output("y").Node("Relu", {"x"}, {"y"});
+  EXPECT_THAT(list.Refusal(), HasSubstr("input 'x' has elements of type UINT8"));
 }
 
 TEST(OnnxFileTest, AbsurdSizesAreRefused) {

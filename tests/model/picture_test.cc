@@ -199,6 +199,16 @@ TEST(PictureTest, LetterboxKeepsTheShapeAndFillsTheBorders) {
   EXPECT_EQ(tall.columns().model_length, 2);
 }
 
+TEST(PictureTest, LetterboxInTheCornerLeavesItsBordersOnTheRightAndTheBottom) {
+  const PictureFit fit(Spec(640, 640, Fit::kCorner), 1279, 719);
+  EXPECT_EQ(fit.place(), (Rectangle{{0, 359}, {0, 640}}));  // 359.78, rounded down
+  EXPECT_EQ(fit.rows().ToFrame(0), 0);
+  EXPECT_EQ(fit.rows().ToFrame(359), 719);
+  EXPECT_EQ(fit.rows().ToFrame(500), 719);
+  EXPECT_EQ(fit.columns().ToFrame(320), 639.5);
+  EXPECT_EQ(fit.rows().ToModel(718), 358);
+}
+
 TEST(PictureTest, CropTakesTheMiddle) {
   const Picture frame = MakePicture(6, 1, 1, {1, 2, 3, 4, 5, 6});
   const PictureFit fit(Spec(2, 1, Fit::kCrop, Channels::kGray), 6, 1);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
 #include <string>
 
 #include "common/model/graph/graph.h"
@@ -57,6 +58,25 @@ TEST_F(ProfileToolTest, InspectsAModelAndWritesJson) {
   EXPECT_NE(result.out.find("tiny: 1 operators"), std::string::npos) << result.out;
   std::ifstream json(folder_ / "tiny.json");
   EXPECT_EQ(nlohmann::json::parse(json)["operators"][0]["kind"], "relu");
+}
+
+TEST_F(ProfileToolTest, CheckDrawsTheFirstAnswer) {
+  const CommandResult raw = Run("check tiny.cinf --source generated:width=40,height=30");
+  EXPECT_EQ(raw.exit_code, 0) << raw.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "tiny.check.png")) << "numbers have no place";
+  const std::string check =
+      "check tiny.cinf --source generated:width=40,height=30 --set decoder.kind=segmentation ";
+  const CommandResult drawn = Run(check);
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.out;
+  EXPECT_NE(drawn.out.find("\npicture\n  frames are stretched to 4\u00d74 pixels"),
+            std::string::npos)
+      << drawn.out;
+  EXPECT_NE(drawn.out.find("  drawn in tiny.check.png\n"), std::string::npos) << drawn.out;
+  const cv::Mat picture = cv::imread(folder_ / "tiny.check.png");
+  EXPECT_EQ(picture.size(), cv::Size(40, 30));
+  EXPECT_EQ(Run(check + "--picture own.png").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "own.png"));
+  EXPECT_EQ(Run(check + "--picture own.jpg").exit_code, 2);
 }
 
 // The configuration's preprocessing and decoder become part of the file.

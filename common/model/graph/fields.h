@@ -62,7 +62,7 @@ constexpr op::DepthToSpace::Order LastOf(op::DepthToSpace::Order) {
 constexpr PadMode LastOf(PadMode) { return PadMode::kEdge; }
 constexpr ReduceKind LastOf(ReduceKind) { return ReduceKind::kMin; }
 constexpr HeadKind LastOf(HeadKind) { return HeadKind::kRtDetr; }
-constexpr PictureSpec::Fit LastOf(PictureSpec::Fit) { return PictureSpec::Fit::kCrop; }
+constexpr PictureSpec::Fit LastOf(PictureSpec::Fit) { return PictureSpec::Fit::kCorner; }
 constexpr PictureSpec::Channels LastOf(PictureSpec::Channels) {
   return PictureSpec::Channels::kGray;
 }
@@ -127,6 +127,7 @@ void VisitFields(A& a, Visit& visit) {
     visit("stride", a.stride);
     visit("image_size", a.image_size);
     visit("keypoint_shape", a.keypoint_shape);
+    visit("has_byte_picture", a.has_byte_picture);
     visit("has_suppression", a.has_suppression);
     visit("description", a.description);
   } else if constexpr (std::is_same_v<T, op::Conv>) {

@@ -308,7 +308,7 @@ std::string KindName(const Operator& op);
 // How a camera's frame becomes the graph's input: sizes here, numbers in a ScaleShift at the
 // graph's head. See common/model/picture.h.
 struct PictureSpec {
-  enum class Fit : uint8_t { kStretch, kLetterbox, kCrop };
+  enum class Fit : uint8_t { kStretch, kLetterbox, kCrop, kCorner };
   enum class Channels : uint8_t { kRgb, kBgr, kGray };
   enum class Resize : uint8_t { kBilinear, kArea, kAntialias, kAverage };
   int width = 0;  // 0: the graph's first input is not a picture

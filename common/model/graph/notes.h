@@ -14,6 +14,7 @@ struct ModelNotes {
   int stride = 0;                        // the largest of the network, in pixels
   std::vector<int> image_size;           // height and width that the model was exported for
   std::vector<int> keypoint_shape;       // keypoints per object, numbers per keypoint
+  bool has_byte_picture = false;         // the first input holds a picture's levels, 0 to 255
   bool has_suppression = false;          // the outputs are final boxes: nothing is left to suppress
   std::string description;
 

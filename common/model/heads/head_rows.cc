@@ -34,6 +34,10 @@ PictureSize PictureSizeOf(const Graph& graph) {
   if (graph.inputs.empty()) return {};
   const Value& input = graph.value(graph.inputs.front());
   if (!input.is_map()) return {};
+  const auto is_channels = [](int64_t size) { return size == 1 || size == 3; };
+  if (is_channels(input.shape[3]) && !is_channels(input.shape[1])) {
+    return {input.shape[1], input.shape[2]};
+  }
   return {input.shape[2], input.shape[3]};
 }
 

@@ -221,7 +221,10 @@ class ModelImporter {
       throw InputError(what + " is not a tensor");
     }
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
-    if (ElementType(type.elem_type()) != HostTensor::Type::kFloat) {
+    // A picture's levels are exact as floats.
+    const bool is_byte_picture = type.elem_type() == TensorProto::UINT8 &&
+                                 import_.graph.inputs.empty() && type.shape().dim_size() == 4;
+    if (ElementType(type.elem_type()) != HostTensor::Type::kFloat && !is_byte_picture) {
       throw InputError(what + " has elements of type " + ElementTypeName(type.elem_type()) +
                        ", only floating-point numbers are supported; if it is the same for all " +
                        "frames, give it as a constant: --input " + input.name() + "=NUMBERS");
@@ -240,7 +243,10 @@ class ModelImporter {
       throw InputError(what + " has " + std::to_string(shape.size()) + " dimensions");
     }
     if (CheckedCount(shape, what) == 0) throw InputError(what + " has a dimension of 0");
-    import_.values[input.name()].id = import_.graph.AddInput(input.name(), std::move(shape));
+    OnnxValue& value = import_.values[input.name()];
+    value.id = import_.graph.AddInput(input.name(), std::move(shape));
+    value.type = ElementType(type.elem_type());
+    import_.graph.notes.has_byte_picture |= is_byte_picture;
   }
 
   // The shape of a picture whose size is open, by the size that the file's notes name.
@@ -511,6 +517,7 @@ Graph Import(ModelProto& model, std::filesystem::path folder, const std::string&
              const LoadOptions& options) {
   OnnxNotes read = ReadNotes(model);
   Graph graph = ModelImporter(model, read.notes, std::move(folder), options).Run();
+  read.notes.has_byte_picture = graph.notes.has_byte_picture;
   graph.notes = std::move(read.notes);
   std::string faults;
   for (const std::string& fault : read.faults) faults += (faults.empty() ? "" : "; ") + fault;

@@ -116,6 +116,15 @@ TEST_F(RecordingTest, WhatTheGuardFindsIsRecordedAndReplaysBitForBit) {
   EXPECT_TRUE(has_reuse);
 }
 
+TEST_F(RecordingTest, RunsThatDumpTheNetworksOutputsReplayToo) {
+  RobotConfig config = Frozen();
+  config.output.dump_outputs = Path("outputs");
+  Run(config);
+  ASSERT_FALSE(Recordings().empty());
+  const ReplayReport report = Replay(Recordings().front(), clock_);
+  EXPECT_TRUE(report.agrees()) << report.first_difference;
+}
+
 TEST_F(RecordingTest, LateAnswersDoNotHideWhatTheGuardFinds) {
   RobotConfig config = Frozen();
   config.deadline_ms = 1e-3;

@@ -16,6 +16,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "client/robot.h"
@@ -330,6 +331,29 @@ class CacheModeTest : public RunTest {
     return config;
   }
 };
+
+TEST_F(CacheModeTest, DumpsTheNetworksOwnOutputsBesideTheDecodedOnes) {
+  RobotConfig config = Demo("still");
+  config.frames = 2;
+  config.output.dump_outputs = Path("outputs");
+  Run(config);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(Path("outputs"))) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  ASSERT_EQ(names.size(), 4u);
+  EXPECT_EQ(names[0], "000000.classes.npy");
+  const NpyArray decoded = ReadNpy(Path("outputs") + "/" + names[0]);
+  const NpyArray own = ReadNpy(Path("outputs") + "/" + names[1]);
+  const auto& classes = std::get<std::vector<int64_t>>(decoded.values);
+  const auto& scores = std::get<std::vector<float>>(own.values);
+  ASSERT_EQ(scores.size(), 6 * classes.size());
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const auto score = [&](size_t c) { return scores[c * classes.size() + i]; };
+    for (size_t c = 0; c < 6; ++c) ASSERT_LE(score(c), score(static_cast<size_t>(classes[i])));
+  }
+}
 
 TEST_F(CacheModeTest, UnderExactEveryAnswerIsTheDenseOneForLessWork) {
   RobotConfig config = Demo("still");
