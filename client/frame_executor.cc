@@ -46,11 +46,12 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_s
 // Returns the mode's plan; mode cacheinf begins with it.
 Plan PlanOf(const RobotConfig& config) {
   const ServerLinkConfig& server = config.server;
+  const bool keeps = server.server_mode == ServerLinkConfig::ServerMode::kCache;
   if (config.mode == Mode::kRemote) {
-    const bool keeps = server.server_mode == ServerLinkConfig::ServerMode::kCache;
     return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = server.codec};
   }
-  return {.kind = config.mode == Mode::kSplit ? Plan::Kind::kSplit : Plan::Kind::kLocal};
+  if (config.mode == Mode::kSplit) return {.kind = Plan::Kind::kSplit, .keeps = keeps};
+  return {};
 }
 
 std::vector<Scheme> SchemesOf(const Graph& graph) {

@@ -1,8 +1,11 @@
-# What `cmake --install` adds to the programs: the configurations, and what another program needs to
-# link a robot with find_package(CacheInf) and cacheinf::client (docs/example).
+# What `cmake --install` adds to the programs: the configurations, the scripts that work without the
+# sources, and what another program needs to link a robot with find_package(CacheInf) and
+# cacheinf::client (docs/example).
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY configs/ DESTINATION share/cacheinf)
+install(PROGRAMS scripts/name-server scripts/setup DESTINATION share/cacheinf/scripts)
+install(FILES scripts/internal/steps.sh DESTINATION share/cacheinf/scripts/internal)
 install(
   DIRECTORY client common sparse_ops
   DESTINATION include/cacheinf

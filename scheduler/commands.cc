@@ -36,34 +36,54 @@ constexpr std::chrono::seconds kKeepEvery(2);
 struct ProfileOptions {
   std::filesystem::path robot;
   std::filesystem::path server;
+  double robot_slowdown = 1;
+  double server_slowdown = 1;
 
-  void AddTo(CLI::App& command) {
-    command.add_option("--robot-profile", robot, "file from cacheinf-profile measure")->required();
-    command.add_option("--server-profile", server, "file from cacheinf-profile measure")
-        ->required();
+  void AddTo(CLI::App& command, const char* robot_help, const char* server_help) {
+    command.add_option("--robot-profile", robot, robot_help);
+    command.add_option("--server-profile", server, server_help);
+    command
+        .add_option("--robot-slowdown", robot_slowdown,
+                    "the robot takes this many times as long as measured, as --emulate makes it")
+        ->check(FiniteRange(1e-3, 1e6))
+        ->capture_default_str();
+    command.add_option("--server-slowdown", server_slowdown, "the same for the server")
+        ->check(FiniteRange(1e-3, 1e6))
+        ->capture_default_str();
   }
+  void AddRequiredTo(CLI::App& command) {
+    AddTo(command, "file from cacheinf-profile measure", "file from cacheinf-profile measure");
+    for (const char* const option : {"--robot-profile", "--server-profile"}) {
+      command.get_option(option)->required();
+    }
+  }
+
+  Profile Robot() const { return SlowedDown(LoadProfile(robot), robot_slowdown); }
+  Profile Server() const { return SlowedDown(LoadProfile(server), server_slowdown); }
 };
 
 // A schedule, and perhaps the profiles that it is to be of.
 struct ScheduleOptions {
   std::filesystem::path schedule;
-  std::filesystem::path robot;
-  std::filesystem::path server;
+  ProfileOptions profiles;
 
   void AddTo(CLI::App& command) {
     command.add_option("SCHEDULE", schedule, "file from cacheinf-schedule solve")->required();
-    CLI::Option* of_robot = command.add_option(
-        "--robot-profile", robot, "check that the schedule was solved from this profile");
-    CLI::Option* of_server =
-        command.add_option("--server-profile", server, "the same for the server");
+    profiles.AddTo(command, "check that the schedule was solved from this profile",
+                   "the same for the server");
+    CLI::Option* const of_robot = command.get_option("--robot-profile");
+    CLI::Option* const of_server = command.get_option("--server-profile");
     of_robot->needs(of_server);
     of_server->needs(of_robot);
+    for (const char* const slowdown : {"--robot-slowdown", "--server-slowdown"}) {
+      command.get_option(slowdown)->needs(of_robot);
+    }
   }
 
   Schedule Load(bool may_lack = false) const {
     Schedule loaded = LoadSchedule(schedule, may_lack);
-    if (!robot.empty()) {
-      CheckIsOf(loaded, schedule.string(), LoadProfile(robot), LoadProfile(server));
+    if (!profiles.robot.empty()) {
+      CheckIsOf(loaded, schedule.string(), profiles.Robot(), profiles.Server());
     }
     return loaded;
   }
@@ -124,14 +144,13 @@ struct SolveCommand {
   double most_mbit = 300;
   double round_trip_ms = 4;
   double server_queue_ms = 0;
-  double robot_slowdown = 1;
-  double server_slowdown = 1;
   double time_limit_s = 0;
   bool resume = false;
 
   void AddTo(CLI::App& app) {
     command = app.add_subcommand("solve", "Find the best plan for every situation.");
-    profiles.AddTo(*command);
+    command->footer(PlannerHelp());
+    profiles.AddRequiredTo(*command);
     command->add_option("--out", out, "file for the schedule")->required();
     const std::vector<std::string>& names = PlannerNames();
     command->add_option("--planner", planner, "planner that makes the plans")
@@ -158,14 +177,6 @@ struct SolveCommand {
     command
         ->add_option("--server-queue-ms", server_queue_ms, "how long a frame waits for the server")
         ->check(FiniteRange(0.0, 1e5))
-        ->capture_default_str();
-    command
-        ->add_option("--robot-slowdown", robot_slowdown,
-                     "plan for a robot that takes this many times as long as measured")
-        ->check(FiniteRange(1e-3, 1e6))
-        ->capture_default_str();
-    command->add_option("--server-slowdown", server_slowdown, "the same for the server")
-        ->check(FiniteRange(1e-3, 1e6))
         ->capture_default_str();
     command
         ->add_option("--time-limit", time_limit_s,
@@ -212,8 +223,8 @@ struct SolveCommand {
   }
 
   void Run() const {
-    const Profile robot = SlowedDown(LoadProfile(profiles.robot), robot_slowdown);
-    const Profile server = SlowedDown(LoadProfile(profiles.server), server_slowdown);
+    const Profile robot = profiles.Robot();
+    const Profile server = profiles.Server();
     Schedule schedule = Begin(robot, server);
     const size_t count = schedule.buckets.size();
     const auto begun = static_cast<size_t>(
@@ -284,7 +295,7 @@ struct ShowCommand {
     std::cout << fmt::format(
                      "{}: {:.2f} ms, {:.3f} J; {:.2f} ms between the nearest of the schedule\n",
                      ToText(plan), prediction.latency_ms, prediction.energy_j, found.latency_ms)
-              << ToText(timeline);
+              << ToText(timeline) << HowToFollow({plan}, schedule.robot);
     if (!trace.empty()) WriteFile(trace, ToTraceJson(timeline));
   }
 };
@@ -296,6 +307,7 @@ struct ExplainCommand {
   void AddTo(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("explain", "Compare a situation's plan with the best of every planner.");
+    command->footer(PlannerHelp());
     of.AddTo(*command);
     at.AddTo(*command);
     command->callback([this] { Run(); });
@@ -325,6 +337,7 @@ struct CompareCommand {
   void AddTo(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("compare", "Compare all planners in a schedule's situations.");
+    command->footer(PlannerHelp());
     of.AddTo(*command);
     command->add_option("--csv", csv, "write every plan and its cost");
     command->add_option("--svg", svg, "draw latency over bandwidth");
@@ -379,7 +392,8 @@ struct FollowCommand {
     CLI::App* command = app.add_subcommand(
         "follow", "Predict what every planner's frames take as a link's bandwidth changes.");
     command->add_option("TRACE", trace, "CSV: seconds,megabits_per_second")->required();
-    profiles.AddTo(*command);
+    command->footer(PlannerHelp());
+    profiles.AddRequiredTo(*command);
     command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: leave it")
         ->check(FiniteRange(0.0, 1e6))
         ->capture_default_str();
@@ -406,7 +420,7 @@ struct FollowCommand {
     situation.round_trip_ms = round_trip_ms;
     situation.robot_work = robot_work;
     situation.server_work = server_work.value_or(robot_work);
-    const CostModel model(LoadProfile(profiles.robot), LoadProfile(profiles.server), situation);
+    const CostModel model(profiles.Robot(), profiles.Server(), situation);
     const std::vector<FollowedLink> followed = FollowLink(model, LoadLinkTrace(trace, mean_mbit));
     std::cout << ToText(followed);
     if (!json.empty()) WriteFile(json, ToJsonText(followed));

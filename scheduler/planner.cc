@@ -163,6 +163,7 @@ namespace {
 
 struct NamedPlanner {
   const char* name;
+  const char* plans;  // for people
   std::unique_ptr<Planner> (*make)();
 };
 
@@ -172,10 +173,17 @@ std::unique_ptr<Planner> Make() {
 }
 
 constexpr NamedPlanner kPlanners[] = {
-    {"local", Make<LocalPlanner>},          {"remote", Make<RemotePlanner>},
-    {"ds", Make<SingleCutPlanner, false>},  {"ds-c", Make<SingleCutPlanner, true>},
-    {"hp", Make<HybridParallelPlanner>},    {kCacheInfPlanner, Make<CacheInfPlanner>},
-    {"exhaustive", Make<ExhaustivePlanner>}};
+    {"local", "the robot alone, with caches or dense, whichever is faster", Make<LocalPlanner>},
+    {"remote", "the server alone: the best codec, with caches or dense", Make<RemotePlanner>},
+    {"ds", "DSCCS: the robot up to one cut, then the server, without caches",
+     Make<SingleCutPlanner, false>},
+    {"ds-c", "the same with caches", Make<SingleCutPlanner, true>},
+    {"hp", "Hybrid-Parallel: both share the rows of every operator, without caches",
+     Make<HybridParallelPlanner>},
+    {kCacheInfPlanner, "the best of all these and of sharing rows with caches",
+     Make<CacheInfPlanner>},
+    {"exhaustive", "the best possible with shares in tenths, for tiny networks only",
+     Make<ExhaustivePlanner>}};
 
 }  // namespace
 
@@ -186,6 +194,14 @@ const std::vector<std::string>& PlannerNames() {
     return names;
   }();
   return kNames;
+}
+
+std::string PlannerHelp() {
+  std::string text = "Planners:\n";
+  for (const NamedPlanner& planner : kPlanners) {
+    text += fmt::format("  {:<11} {}\n", planner.name, planner.plans);
+  }
+  return text;
 }
 
 std::unique_ptr<Planner> MakePlanner(const std::string& name) {  // NOLINT(misc-no-recursion)

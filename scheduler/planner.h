@@ -26,16 +26,11 @@ class Planner {
   virtual Plan Solve(const CostModel& model, const SolveOptions& options) = 0;
 };
 
-//   local       the robot alone, with caches or dense, whichever is faster
-//   remote      the server alone: the best codec, with caches or dense
-//   ds          DSCCS: the robot up to a cut of the graph or the raw picture, then the server,
-//               without caches
-//   ds-c        the same with caches
-//   hp          Hybrid-Parallel: both share the rows of every operator, without caches
-//   cacheinf    the best of all these and of sharing rows with caches (CacheInf, Eq. 9)
-//   exhaustive  the best possible with shares in tenths; throws InputError unless the network is
-//   tiny
+// The planners of PlannerHelp, in its order.
 const std::vector<std::string>& PlannerNames();
+
+// Says for people, a planner a line, what plans each makes.
+std::string PlannerHelp();
 
 // Throws InputError for an unknown name.
 std::unique_ptr<Planner> MakePlanner(const std::string& name);

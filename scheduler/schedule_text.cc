@@ -8,6 +8,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+
+#include "common/plan/cut_text.h"
 
 namespace cacheinf {
 namespace {
@@ -73,6 +76,11 @@ std::string TableOf(const Schedule& schedule) {
     return std::pair(entry.first.front(), std::stoi(entry.first.substr(1)));
   });
   for (const auto& [mark, plan] : legend) text += fmt::format("{:>5}  {}\n", mark, plan);
+  std::vector<Plan> plans;
+  for (const Schedule::Bucket& bucket : schedule.buckets) {
+    if (bucket.is_solved && marks.contains(ToText(bucket.plan))) plans.push_back(bucket.plan);
+  }
+  text += HowToFollow(plans, schedule.robot);
   for (const Profile* const profile : {&schedule.robot, &schedule.server}) {
     const std::string winograd = WinogradText(*profile);
     if (!winograd.empty()) text += fmt::format("{}: {}\n", NameOf(profile->side), winograd);
@@ -144,6 +152,17 @@ std::string ToTraceJson(const Timeline& timeline) {
   return trace.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::string HowToFollow(const std::vector<Plan>& plans, const Profile& profile) {
+  std::string text = "cacheinf-robot run --server … follows\n";
+  std::vector<Plan> told;
+  for (const Plan& plan : plans) {
+    if (std::ranges::find(told, plan) != told.end()) continue;
+    told.push_back(plan);
+    text += fmt::format("  {} with {}\n", ToText(plan), ToOptions(plan, profile));
+  }
+  return text;
+}
+
 std::string Explain(const CostModel& model, std::vector<PlannedBy> plans) {
   std::ranges::stable_sort(plans, {},
                            [&](const PlannedBy& planned) { return model.Ms(planned.plan); });
@@ -161,17 +180,22 @@ std::string Explain(const CostModel& model, std::vector<PlannedBy> plans) {
   const Plan& best = plans.front().plan;
   const auto other =
       std::ranges::find_if(plans, [&](const PlannedBy& planned) { return planned.plan != best; });
-  if (!model.is_linked()) return text + "There is no link, so the robot computes alone.\n";
-  if (other == plans.end()) return text + "All planners make this plan.\n";
+  std::vector<Plan> all;
+  for (const PlannedBy& planned : plans) all.push_back(planned.plan);
+  const std::string how = HowToFollow(all, model.robot());
+  if (!model.is_linked()) return text + "There is no link, so the robot computes alone.\n" + how;
+  if (other == plans.end()) return text + "All planners make this plan.\n" + how;
   const Prediction mine = model.Predict(best);
   const Prediction theirs = model.Predict(other->plan);
-  return text + fmt::format(
-                    "{} wins by {:.1f} % over {}, the next other plan: {:+.1f} ms on the robot, "
-                    "{:+.1f} ms "
-                    "on the server, {:+.1f} ms on the link.\n",
-                    ToText(best), 100 * (1 - mine.latency_ms / theirs.latency_ms),
-                    ToText(other->plan), mine.robot_ms - theirs.robot_ms,
-                    mine.server_ms - theirs.server_ms, mine.link_ms - theirs.link_ms);
+  return text +
+         fmt::format(
+             "{} wins by {:.1f} % over {}, the next other plan: {:+.1f} ms on the robot, "
+             "{:+.1f} ms "
+             "on the server, {:+.1f} ms on the link.\n",
+             ToText(best), 100 * (1 - mine.latency_ms / theirs.latency_ms), ToText(other->plan),
+             mine.robot_ms - theirs.robot_ms, mine.server_ms - theirs.server_ms,
+             mine.link_ms - theirs.link_ms) +
+         how;
 }
 
 std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& planners) {
@@ -204,61 +228,115 @@ std::string SummaryOf(const std::vector<PlannerTimes>& planners) {
   return text;
 }
 
+namespace {
+
+// Where the numbers of an axis lie, in pixels. REQUIRES: 0 < least <= most.
+struct LogScale {
+  double least = 1;
+  double most = 1;
+  double at_least = 0;  // the pixel
+  double at_most = 0;
+
+  double At(double number) const {
+    const double decades = std::log10(most / least);
+    return decades > 0 ? at_least + (at_most - at_least) * std::log10(number / least) / decades
+                       : at_least;
+  }
+
+  // Its ends, and what is 1, 2 or 5 times a power of ten and not too near to them.
+  std::vector<double> Ticks() const {
+    constexpr double kApart = 18;  // pixels
+    std::vector<double> ticks = {least};
+    if (std::abs(At(most) - At(least)) > kApart) ticks.push_back(most);
+    for (double power = std::pow(10, std::floor(std::log10(least))); power < most; power *= 10) {
+      for (const double step : {1, 2, 5}) {
+        const double tick = power * step;
+        const auto is_near = [&](double other) { return std::abs(At(tick) - At(other)) < kApart; };
+        if (tick > least && tick < most && std::ranges::none_of(ticks, is_near)) {
+          ticks.push_back(tick);
+        }
+      }
+    }
+    return ticks;
+  }
+};
+
+std::string SvgText(double x, double y, const std::string& attributes, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, text);
+}
+
+// A panel's frame, and the numbers and units along it.
+std::string AxesOf(const LogScale& mbit, const LogScale& ms) {
+  constexpr const char* kCentred = "text-anchor=\"middle\"";
+  std::string text = fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" "
+      "stroke=\"#888\"/>\n",
+      mbit.at_least, ms.at_most, mbit.at_most - mbit.at_least, ms.at_least - ms.at_most);
+  for (const double tick : mbit.Ticks()) {
+    text +=
+        fmt::format("<path d=\"M{:.1f} {:.1f}v4\" stroke=\"#888\"/>\n", mbit.At(tick), ms.at_least);
+    text += SvgText(mbit.At(tick), ms.at_least + 15, kCentred, fmt::format("{:.3g}", tick));
+  }
+  for (const double tick : ms.Ticks()) {
+    text += fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#ddd\"/>\n", mbit.at_least,
+                        ms.At(tick), mbit.at_most);
+    text += SvgText(mbit.at_least - 4, ms.At(tick) + 4, "text-anchor=\"end\"",
+                    fmt::format("{:.3g}", tick));
+  }
+  text += SvgText((mbit.at_least + mbit.at_most) / 2, ms.at_least + 32, kCentred, "Mbit/s");
+  return text + SvgText(mbit.at_least - 44, ms.at_most - 8, "", "ms a frame");
+}
+
+}  // namespace
+
 std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners) {
   constexpr double kPanel = 300;
-  constexpr double kMargin = 50;
+  constexpr double kMargin = 60;
   static constexpr std::array<const char*, 7> kColours = {
       "#888888", "#1f77b4", "#ff7f0e", "#d62728", "#9467bd", "#2ca02c", "#000000"};
   // From the first bandwidth above 0.
   const size_t first = schedule.mbit[0] > 0 || schedule.mbit.size() == 1 ? 0 : 1;
-  double most_ms = 0;
-  double least_ms = INFINITY;
+  LogScale mbit = {.least = std::max(1e-3, schedule.mbit[first]),
+                   .most = std::max(1e-3, schedule.mbit.back())};
+  LogScale ms = {.least = INFINITY, .most = 0, .at_least = kMargin + kPanel, .at_most = kMargin};
   for (const PlannerTimes& times : planners) {
-    most_ms = std::max(most_ms, *std::ranges::max_element(times.latency_ms));
-    least_ms = std::min(least_ms, *std::ranges::min_element(times.latency_ms));
+    ms.most = std::max(ms.most, *std::ranges::max_element(times.latency_ms));
+    ms.least = std::min(ms.least, *std::ranges::min_element(times.latency_ms));
   }
-  const double decades = std::max(1e-3, std::log10(most_ms / least_ms));
   const std::set<size_t> shares = {0, schedule.robot_work.size() / 2,
                                    schedule.robot_work.size() - 1};
-  const double width = static_cast<double>(shares.size()) * (kPanel + kMargin) + kMargin;
+  const double width = static_cast<double>(shares.size()) * (kPanel + kMargin) + kMargin + 80;
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n",
+      "font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       width, kPanel + 2 * kMargin);
-  double left = kMargin;
+  mbit.at_most = 0;
   for (const size_t share : shares) {
+    mbit.at_least = mbit.at_most + kMargin;
+    mbit.at_most = mbit.at_least + kPanel;
     const size_t server = NearestTo(schedule.server_work, schedule.robot_work[share]);
-    const auto x_of = [&](size_t mbit) {
-      const double steps =
-          static_cast<double>(std::max<size_t>(1, schedule.mbit.size() - 1 - first));
-      return left + kPanel * static_cast<double>(mbit - first) / steps;
-    };
-    const auto y_of = [&](double ms) {
-      return kMargin + kPanel * (1 - std::log10(ms / least_ms) / decades);
-    };
-    text += fmt::format(
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#ccc\"/>\n"
-        "<text x=\"{}\" y=\"{}\">{:.3g} % of the work; {:.4g} to {:.4g} ms over {:.4g} to {:.4g} "
-        "Mbit/s</text>\n",
-        left, kMargin, kPanel, kPanel, left, kMargin - 8, 100 * schedule.robot_work[share],
-        least_ms, most_ms, schedule.mbit[first], schedule.mbit.back());
+    text += AxesOf(mbit, ms);
+    text +=
+        SvgText(mbit.at_least, kMargin - 24, "font-weight=\"bold\"",
+                fmt::format("{:.3g} % of a dense frame's work", 100 * schedule.robot_work[share]));
     for (size_t i = 0; i < planners.size(); ++i) {
-      const char* colour = kColours[i % kColours.size()];
       std::string points;
-      for (size_t mbit = first; mbit < schedule.mbit.size(); ++mbit) {
-        points += fmt::format("{:.1f},{:.1f} ", x_of(mbit),
-                              y_of(planners[i].latency_ms[schedule.IndexOf(mbit, share, server)]));
+      for (size_t at = first; at < schedule.mbit.size(); ++at) {
+        points += fmt::format("{:.1f},{:.1f} ", mbit.At(std::max(mbit.least, schedule.mbit[at])),
+                              ms.At(planners[i].latency_ms[schedule.IndexOf(at, share, server)]));
       }
       text += fmt::format(
           "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", points,
-          colour);
-      if (share == *shares.begin()) {
-        text += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n",
-                            kMargin + 70 * static_cast<double>(i), 1.7 * kMargin + kPanel, colour,
-                            planners[i].planner);
-      }
+          kColours[i % kColours.size()]);
     }
-    left += kPanel + kMargin;
+  }
+  const double left = mbit.at_most + 15;
+  for (size_t i = 0; i < planners.size(); ++i) {
+    const double y = kMargin + 10 + 18 * static_cast<double>(i);
+    text += fmt::format("<path d=\"M{:.1f} {:.1f}h18\" stroke=\"{}\" stroke-width=\"3\"/>\n", left,
+                        y - 4, kColours[i % kColours.size()]);
+    text += SvgText(left + 23, y, "", planners[i].planner);
   }
   return text + "</svg>\n";
 }

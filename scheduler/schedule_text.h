@@ -27,7 +27,11 @@ struct PlannedBy {
   Plan plan;
 };
 
-// Shows the plans side by side, fastest first, and says in one sentence why the first wins.
+// Says for each of the plans by which options of cacheinf-robot run it is followed.
+std::string HowToFollow(const std::vector<Plan>& plans, const Profile& profile);
+
+// Shows the plans side by side, fastest first, says in one sentence why the first wins, and how to
+// follow each.
 std::string Explain(const CostModel& model, std::vector<PlannedBy> plans);
 
 // A planner's results over all buckets.
@@ -42,7 +46,8 @@ std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& pla
 // How many times as long each planner's plans take as the last one's: median and extremes.
 std::string SummaryOf(const std::vector<PlannerTimes>& planners);
 
-// Plots latency over bandwidth, a line per planner, in a panel for each of three shares of work.
+// Plots milliseconds a frame over Mbit/s, a line per planner, in a panel for each of three shares
+// of work. Both axes have a logarithmic scale; a bandwidth of 0 is left out.
 std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners);
 
 }  // namespace cacheinf

@@ -17,8 +17,10 @@
 #include "client/record/recorder.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
+#include "client/run/overlay_video.h"
 #include "client/run/summary.h"
 #include "client/server_peer.h"
 #include "common/answer/head_trial.h"
@@ -68,8 +70,9 @@ class LineFile {
 // Does everything that follows an answer.
 class Publisher {
  public:
-  Publisher(const OutputConfig& output, const Robot& robot, const FrameSource& source)
-      : robot_(robot) {
+  Publisher(const RobotConfig& config, const Robot& robot, const FrameSource& source)
+      : robot_(robot), mode_(config.ModeName()) {
+    const OutputConfig& output = config.output;
     if (source.has_tensors() && !(output.overlay.empty() && output.picture.empty())) {
       throw InputError("an overlay or picture needs pictures, but the source gives tensors");
     }
@@ -90,9 +93,11 @@ class Publisher {
     if (overlay_ || !picture_.empty()) recomputed = robot_.recomputed();
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
     if (overlay_) {
-      const Picture drawn =
-          DrawAnswer(frame.picture, *robot_.fit(), answer.content, robot_.reader());
-      overlay_->Write(recomputed ? OutlineRecomputed(drawn, *robot_.fit(), *recomputed) : drawn);
+      const PictureFit& fit = *robot_.fit();
+      Picture drawn = DrawAnswer(frame.picture, fit, answer.content, robot_.reader());
+      if (recomputed) drawn = OutlineRecomputed(drawn, fit, *recomputed);
+      if (answer.server) drawn = DrawBoundaries(drawn, fit, *answer.server);
+      overlay_->Write(drawn, CaptionOf(answer, mode_, robot_.reader(), recomputed.has_value()));
     }
     if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
@@ -107,6 +112,7 @@ class Publisher {
 
  private:
   const Robot& robot_;
+  const std::string mode_;
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
   std::optional<OverlayVideo> overlay_;
@@ -227,7 +233,7 @@ class Run {
         source_(source),
         clock_(clock),
         robot_(std::in_place, model, config, clock),
-        publisher_(config.output, *robot_, source),
+        publisher_(config, *robot_, source),
         intake_(*robot_) {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
     SurroundRobot(model);

@@ -4,21 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
-#include <system_error>
-#include <utility>
 
 #include "common/answer/recomputed.h"
-#include "common/base/error.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
 namespace {
 
-constexpr double kUsualFrameRate = 25;
 constexpr double kGoldenRatio = 0.618033988749895;
 constexpr int kTextHeight = 14;  // of a line, in pixels
 constexpr int kDotRadius = 3;
@@ -144,18 +138,6 @@ cv::Mat LevelsOf(const Picture& frame, const PictureFit& fit, const ClassMap& re
   return levels;
 }
 
-bool HasReadableFrame(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;
-  try {
-    cv::VideoCapture video(path, cv::CAP_FFMPEG);
-    cv::Mat frame;
-    return video.isOpened() && video.read(frame) && !frame.empty();
-  } catch (const cv::Exception&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 cv::Mat ColourCopy(const Picture& picture) {
@@ -205,50 +187,6 @@ Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassM
     }
   }
   return PictureFrom(image);
-}
-
-struct OverlayVideo::State {
-  std::string path;
-  double frame_rate;
-  cv::VideoWriter writer;
-  cv::Size size;
-};
-
-OverlayVideo::OverlayVideo(std::string path, double frame_rate)
-    : state_(new State{std::move(path), frame_rate > 0 ? frame_rate : kUsualFrameRate, {}, {}}) {}
-
-OverlayVideo::~OverlayVideo() = default;
-
-void OverlayVideo::Write(const Picture& drawn) {
-  const cv::Mat image = ImageOf(drawn);
-  if (!state_->writer.isOpened()) {
-    QuietOpenCv();
-    state_->size = image.size();
-    const int codec = cv::VideoWriter::fourcc('m', 'p', '4', 'v');
-    try {
-      state_->writer.open(state_->path, cv::CAP_FFMPEG, codec, state_->frame_rate, state_->size);
-    } catch (const cv::Exception&) {
-      state_->writer.release();
-    }
-    if (!state_->writer.isOpened()) {
-      throw InputError(fmt::format("overlay {}: cannot be written as a video", state_->path));
-    }
-  }
-  if (image.size() == state_->size) {
-    state_->writer.write(image);
-    return;
-  }
-  cv::Mat resized;
-  cv::resize(image, resized, state_->size);
-  state_->writer.write(resized);
-}
-
-void OverlayVideo::Close() {
-  if (!state_->writer.isOpened()) return;
-  state_->writer.release();
-  if (!HasReadableFrame(state_->path)) {
-    throw InputError(fmt::format("overlay {}: could not be written completely", state_->path));
-  }
 }
 
 }  // namespace cacheinf

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <string>
 
@@ -29,24 +28,6 @@ Picture OutlineRecomputed(const Picture& drawn, const PictureFit& fit, const Cla
 
 // Returns the frame, dark where results were kept and bright where they were recomputed.
 Picture DrawRecomputed(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed);
-
-// Writes drawn answers as a video (MPEG-4). Later frames are resized to the size of the first.
-class OverlayVideo {
- public:
-  OverlayVideo(std::string path, double frame_rate);
-  ~OverlayVideo();
-
-  // Throws InputError if the file cannot be written.
-  void Write(const Picture& drawn);
-
-  // Call after the last frame. The codec library does not report a full disk, so this throws
-  // InputError if the file cannot be read back as a video.
-  void Close();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace cacheinf
 

@@ -54,6 +54,14 @@ void LibavDeleter::operator()(AVCodecContext* context) const { avcodec_free_cont
 void LibavDeleter::operator()(AVFrame* frame) const { av_frame_free(&frame); }
 void LibavDeleter::operator()(AVPacket* packet) const { av_packet_free(&packet); }
 
+std::string NameOfH264Encoder() {
+  const AVCodec* const codec = avcodec_find_encoder(AV_CODEC_ID_H264);
+  if (codec == nullptr) return "";
+  const auto context = MakeContext(codec, {.width = 320, .height = 240});
+  context->time_base = {1, 30};
+  return avcodec_open2(context.get(), codec, nullptr) < 0 ? "" : codec->name;
+}
+
 VideoEncoder::VideoEncoder(const PictureFormat& format, const PictureCodec& codec)
     : format_(format),
       codec_(codec),

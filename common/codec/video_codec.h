@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/codec/picture_codec.h"
@@ -27,6 +28,9 @@ struct LibavDeleter {
 };
 template <typename T>
 using LibavOwned = std::unique_ptr<T, LibavDeleter>;
+
+// The encoder that libavcodec takes for H.264 where none is named; empty: it has none that opens.
+std::string NameOfH264Encoder();
 
 class VideoEncoder {
  public:

@@ -75,8 +75,8 @@ FieldTable OutputConfig::Fields() {
             "Set it to compare numbers with another run or another engine."}
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay,
-            "Video file (.mp4) with the answers drawn in; in mode \"cache\" it also outlines what "
-            "was recomputed.",
+            "Video file (.mp4, H.264) with the answers drawn in. A caption says how each was made; "
+            "lines show what was recomputed and, in mode \"split\", where the server's rows begin.",
             "Set it to see the answers."}
           .Flag("--overlay"),
       Field{"picture", &picture,

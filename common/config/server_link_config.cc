@@ -29,13 +29,15 @@ FieldTable ServerLinkConfig::Fields() {
             "Use video on narrow links, raw or png if every bit counts."}
           .Flag("--codec"),
       Field{"mode", MakeChoice(server_mode),
-            "What the server computes of a picture in mode \"remote\": all of it, or what changed.",
+            "What the server computes of a picture in mode \"remote\", and both sides in mode "
+            "\"split\": all of it, or what changed.",
             "Use dense if the server is fast and most of the picture changes."}
           .Flag("--server-mode"),
       Field{"cuts", &cuts,
             "For mode \"split\", VALUE[:SHARE]: from this value on, until the next cut, the robot "
-            "computes this share of the rows that changed, none if left out. \"cacheinf-profile "
-            "inspect\" prints the names of values.",
+            "computes this share of the rows that changed, none if left out. \"picture\" is the "
+            "model's input; \"cacheinf-profile inspect\" prints the names of values, and "
+            "\"cacheinf-schedule explain\" the cuts of its plans.",
             "Set it for mode \"split\"."}
           .AtMostItems(64)
           .Flag("--cut"),

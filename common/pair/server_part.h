@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 namespace cacheinf {
 
@@ -15,6 +16,9 @@ struct ServerPart {
   std::chrono::nanoseconds queueing{};  // behind other robots' frames, before and between stages
   double work = 0;                      // share of a dense run's multiply-adds
   bool is_whole = true;                 // it computed everything
+  // By cut, the first row of the model's picture that was the server's from there on. Empty: all
+  // rows of all layers were.
+  std::vector<int> robot_rows = {};
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
 };

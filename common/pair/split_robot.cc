@@ -136,6 +136,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         part_->computing = std::chrono::microseconds(last_answer_.compute_us);
         part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
         part_->work = last_answer_.work;
+        part_->robot_rows = robot_rows_;
         state_.ConfirmSent();
         committed_ = decision.number;
         ++counts_.together;

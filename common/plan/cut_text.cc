@@ -13,12 +13,24 @@
 namespace cacheinf {
 namespace {
 
+constexpr const char* kNameOfInput = "picture";
+
 ValueId ValueNamed(std::string_view name, const Graph& graph) {
   const auto is_named = [&](const auto& item) { return item.name == name; };
   const auto value = std::find_if(graph.values.begin(), graph.values.end(), is_named);
   if (value != graph.values.end()) return static_cast<ValueId>(value - graph.values.begin());
   const auto op = std::find_if(graph.operators.begin(), graph.operators.end(), is_named);
-  return op == graph.operators.end() ? kNone : op->outputs.front();
+  if (op != graph.operators.end()) return op->outputs.front();
+  return name == kNameOfInput ? graph.inputs.front() : kNone;
+}
+
+std::string Quoted(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-@%";
+  if (text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::optional<double> NumberOf(std::string_view text) {
@@ -53,6 +65,19 @@ std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& g
   std::vector<Cut> cuts;
   for (const std::string& text : texts) cuts.push_back(ParseCut(text, graph));
   return cuts;
+}
+
+std::string ToOptions(const Plan& plan, const Profile& profile) {
+  const char* const keeping = plan.keeps ? "cache" : "dense";
+  if (plan.kind == Plan::Kind::kLocal) return fmt::format("--mode {}", keeping);
+  std::string text = fmt::format("--mode {}", NameOf(plan.kind));
+  if (plan.kind == Plan::Kind::kRemote) text += " --codec " + Quoted(plan.codec);
+  for (const Plan::Cut& cut : plan.cuts) {
+    const std::string value =
+        cut.after < 0 ? kNameOfInput : profile.operators.at(static_cast<size_t>(cut.after)).name;
+    text += " --cut " + Quoted(fmt::format("{}:{}", value, cut.robot_thousandths / 1000.0));
+  }
+  return text + fmt::format(" --server-mode {}", keeping);
 }
 
 }  // namespace cacheinf

@@ -5,13 +5,21 @@
 #include <vector>
 
 #include "common/model/graph/graph.h"
+#include "common/plan/plan.h"
+#include "common/plan/profile.h"
 #include "common/plan/split.h"
 
 namespace cacheinf {
 
 // Parses cuts as people write them: VALUE or VALUE:SHARE, the share between 0 and 1. A value is
-// named by its own name or by the operator that produces it. Throws InputError.
+// named by its own name or by the operator that produces it; "picture" is the model's input. Throws
+// InputError.
 std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& graph);
+
+// Returns what makes `cacheinf-robot run --server …` follow a plan, for a shell: "--mode split
+// --cut picture:0.5 --cut conv_12 --server-mode cache". The profile's operators are those of the
+// plan.
+std::string ToOptions(const Plan& plan, const Profile& profile);
 
 }  // namespace cacheinf
 

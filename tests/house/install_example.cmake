@@ -1,5 +1,6 @@
 # Installs the build into an empty folder, builds docs/example against what is there, and runs it on
-# the demo's network. Variables: SOURCE, BUILD, PLACE (a folder that may be emptied), CXX.
+# the demo's network; then runs the scripts that came along. Variables: SOURCE, BUILD, PLACE (a folder
+# that may be emptied), CXX.
 function(run what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)
   if(NOT result EQUAL 0)
@@ -28,4 +29,13 @@ if(NOT count EQUAL 3)
   message(FATAL_ERROR "the example gave no three answers:\n${text}")
 endif()
 run("version" ${PLACE}/prefix/bin/cacheinf-robot --version)
+set(scripts ${PLACE}/prefix/share/cacheinf/scripts)
+run("setup" ${scripts}/setup --help)
+find_program(NAME_SERVER ompi-server)
+if(NAME_SERVER)
+  run("name-server start" ${scripts}/name-server start --file ${PLACE}/name-server)
+  run("name-server stop" ${scripts}/name-server stop --file ${PLACE}/name-server)
+else()
+  run("name-server" ${scripts}/name-server --help)
+endif()
 file(REMOVE_RECURSE ${PLACE})

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,14 @@ class ScheduleTool : public FolderTest {
 
 class SlowScheduleTool : public ScheduleTool {};
 
+using Line = std::string;
+std::vector<Line> LinesAfter(const std::string& text, const std::string& heading) {
+  std::istringstream rest(text.substr(text.find(heading) + heading.size()));
+  std::vector<Line> lines;
+  for (Line line; std::getline(rest, line);) lines.push_back(line);
+  return lines;
+}
+
 void ExpectOneSentence(const CommandResult& result, const std::string& part) {
   EXPECT_EQ(result.exit_code, 2) << result.out;
   EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
@@ -81,12 +90,40 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
         << planner << " is not in\n"
         << result.out;
   }
+  EXPECT_NE(result.out.find(" follows\n"), std::string::npos) << result.out;
+  // A line for every plan, with the cuts of those that have some.
+  for (const Line& line : LinesAfter(result.out, " follows\n")) {
+    EXPECT_NE(line.find(" with --mode "), std::string::npos) << line;
+    EXPECT_EQ(line.find("  split ") == 0, line.find(" --cut ") != std::string::npos) << line;
+  }
 
   result = Run("compare", {schedule, "--csv", Path("all.csv"), "--svg", Path("all.svg")});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   const std::string csv = ReadFile(Path("all.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 6 * 36);
-  EXPECT_NE(ReadFile(Path("all.svg")).find("</svg>"), std::string::npos);
+  const std::string svg = ReadFile(Path("all.svg"));
+  EXPECT_NE(svg.find("</svg>"), std::string::npos);
+  for (const char* label : {">Mbit/s<", ">ms a frame<", ">ds-c<", ">cacheinf<", ">300<"}) {
+    EXPECT_NE(svg.find(label), std::string::npos) << label;
+  }
+}
+
+TEST_F(ScheduleTool, ExplainsPlannersWhereTheyAreNamed) {
+  for (const char* command : {"solve", "compare", "explain", "follow"}) {
+    const CommandResult help = RunCommand({ProgramPath("cacheinf-schedule"), command, "--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_NE(help.out.find("hp          Hybrid-Parallel"), std::string::npos) << help.out;
+  }
+}
+
+TEST_F(ScheduleTool, ValidatesForASlowRobot) {
+  const std::string schedule = Path("schedule.json");
+  const std::vector<std::string> solve = {"--out",    schedule, "--bandwidths",     "2",
+                                          "--shares", "2",      "--robot-slowdown", "5"};
+  ASSERT_EQ(Run("solve", solve).exit_code, 0);
+  EXPECT_EQ(Run("validate", {schedule, "--robot-slowdown", "5"}).exit_code, 0);
+  ExpectOneSentence(Run("validate", {schedule}), "another profile of the robot");
+  ExpectOneSentence(Run("validate", {schedule, "--robot-slowdown", "4"}), "another profile");
 }
 
 // Twice 10 Mbit/s and once 100, computed from what each bandwidth takes.
