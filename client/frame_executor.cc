@@ -232,16 +232,6 @@ void FrameExecutor::WantSchedule(std::string robot_profile) {
   if (connection_ != nullptr) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
 }
 
-bool FrameExecutor::LookForServer(Time at_most) {
-  if (!server_) return false;
-  const Time end = clock_.Now() + at_most;
-  while (connection_ == nullptr && !server_->has_problem() && clock_.Now() < end) {
-    TalkToServer();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return connection_ != nullptr;
-}
-
 void FrameExecutor::TalkToServer() {
   if (!server_) return;
   if (server_->is_lost()) {
@@ -261,11 +251,7 @@ void FrameExecutor::TalkToServer() {
   (void)IsServerReady();
 }
 
-bool FrameExecutor::AwaitsSchedule() const {
-  return !robot_profile_.empty() && !connection_->has_had_schedule();
-}
-
-void FrameExecutor::MeetServer() {
+void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
   if (!server_) return;
   if (!wait_until_) {
     const std::chrono::duration<double> wait(config_.server.wait_s);
@@ -273,7 +259,7 @@ void FrameExecutor::MeetServer() {
   }
   while (true) {
     TalkToServer();
-    if (IsServerReady() && !AwaitsSchedule()) wait_until_ = clock_.Now();
+    if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
     // Spreads are measured on a frame that the robot computes, so do not wait.
     const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
     if (lacks_spreads || clock_.Now() >= *wait_until_) return;

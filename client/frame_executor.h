@@ -80,15 +80,9 @@ class FrameExecutor {
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
 
-  // Looks for a server until one is there or it is known, and logged, why none is. Returns whether
-  // one is there.
-  bool LookForServer(Time at_most);
-  // Takes up a new server and lets go of a lost one. Never waits. Call now and then while there are
-  // no frames.
-  void TalkToServer();
-  // Call between frames. Also waits for a server, and a schedule if one is wanted, at the start of
-  // a run.
-  void MeetServer();
+  // Takes up a new server and lets go of a lost one. Call between frames. At the start of a run it
+  // also waits for a server and, if a schedule is wanted, until `has_plans`.
+  void MeetServer(const std::function<bool()>& has_plans = {});
 
   // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
@@ -111,7 +105,7 @@ class FrameExecutor {
  private:
   void MakeCache();
   bool IsServerReady();
-  bool AwaitsSchedule() const;
+  void TalkToServer();
   void Join();
   void JoinRemotely();
   void JoinSplit();

@@ -65,12 +65,8 @@ Robot::~Robot() = default;
 
 void Robot::WantSchedule(const Profile& profile) { executor_->WantSchedule(ToJsonText(profile)); }
 
-bool Robot::LookForServer(nanoseconds at_most) { return executor_->LookForServer(at_most); }
-
-void Robot::TalkToServer() { executor_->TalkToServer(); }
-
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
-  executor_->MeetServer();
+  executor_->MeetServer([this] { return HasPlans(); });
   slowdown_.Begin();
   const auto begin = clock_.Now();
   Fit(frame);
@@ -135,8 +131,8 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   return answer;
 }
 
-void Robot::FollowPlan() {
-  if (config_.mode != RobotConfig::Mode::kCacheinf) return;
+// Takes up what the server has sent. Returns whether there are plans to choose from.
+bool Robot::HasPlans() {
   if (auto sent = executor_->TakeSchedule()) {
     LogInfo(sent->is_rough
                 ? "the server has sent a first plan, from rough figures; it measures the "
@@ -145,11 +141,18 @@ void Robot::FollowPlan() {
     schedules_->Begin(std::move(sent->schedule));
   }
   try {
-    if (auto chooser = schedules_->Take()) chooser_ = std::move(chooser);
+    if (auto chooser = schedules_->Take()) {
+      if (chooser_) chooser->GoOnFrom(*chooser_);
+      chooser_ = std::move(chooser);
+    }
   } catch (const InputError& error) {
     LogWarning(fmt::format("the robot goes on without a schedule: {}", error.what()));
   }
-  if (!chooser_) return;
+  return chooser_ != nullptr;
+}
+
+void Robot::FollowPlan() {
+  if (config_.mode != RobotConfig::Mode::kCacheinf || !HasPlans()) return;
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
   link.is_up = statistics && executor_->MayUseServer();
@@ -183,7 +186,12 @@ void Robot::NoteFrame(Answer& answer) {
   chooser_->Note(taken);
 }
 
-std::string Robot::WhyPlan() const { return chooser_ ? chooser_->Reason() : ""; }
+std::string Robot::WhyPlan() const {
+  if (!chooser_) return "";
+  const auto statistics = link_statistics();
+  const bool is_guess = statistics && (!statistics->bandwidth || statistics->bandwidth->is_guess());
+  return chooser_->Reason() + (is_guess ? "; the link is not measured yet" : "");
+}
 
 // Returns when a frame's outputs are due, so that its answer is not late.
 nanoseconds Robot::Due(nanoseconds captured) const {

@@ -59,14 +59,8 @@ class Robot {
   Robot& operator=(const Robot&) = delete;
 
   // In mode cacheinf a server makes the schedule from this, unless the configuration names one;
-  // with neither, the robot answers alone.
+  // with neither, the robot answers alone. Give a better profile once there is one.
   void WantSchedule(const Profile& profile);
-
-  // Looks for the configured server until it is there or the log says why not. Returns whether it
-  // is there.
-  bool LookForServer(std::chrono::nanoseconds at_most);
-  // Goes on talking to the server while there are no frames. Never waits.
-  void TalkToServer();
 
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
   // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline
@@ -109,6 +103,7 @@ class Robot {
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
+  bool HasPlans();
   void FollowPlan();
   void NoteFrame(Answer& answer);
   std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;

@@ -1,18 +1,14 @@
 #ifndef CACHEINF_CLIENT_ROBOT_SETUP_H_
 #define CACHEINF_CLIENT_ROBOT_SETUP_H_
 
-#include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 
-#include "common/base/clock.h"
 #include "common/config/configured_model.h"  // IWYU pragma: export
 #include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
-#include "common/plan/profile.h"
 
 // Makes a robot's parts from a configuration.
 
@@ -37,13 +33,6 @@ std::function<void(const ModelState& state)> AnswerReading(const Graph& graph,
 
 // Whether a server is to make a schedule from the robot's profile.
 bool NeedsProfile(const RobotConfig& config);
-
-// Returns what the model costs on this machine. The first time it measures that if it
-// `may_measure`, which takes a while, shows progress, and calls `meanwhile` now and then; else it
-// makes a rough guess. Throws InputError if `stop` interrupts it.
-Profile ProfileFor(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
-                   bool may_measure, const Clock& clock, const std::atomic<bool>& stop,
-                   const std::function<void()>& meanwhile);
 
 }  // namespace cacheinf
 

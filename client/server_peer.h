@@ -31,9 +31,6 @@ class ServerPeer {
   // Whether the server has been lost. Destroy what refers to its connection before the next Poll.
   bool is_lost() const { return connection_ && !connection_->fault().empty(); }
 
-  // Whether it is known, and has been logged, why there is no server yet.
-  bool has_problem() const { return !problem_.empty(); }
-
   // Call between frames. Returns a new connection or null; never waits.
   ServerConnection* Poll();
 

@@ -27,7 +27,7 @@ FrameTimer::FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Bac
     : clock_(clock),
       times_(std::make_shared<OperatorTimes>()),
       model_(std::make_shared<const CompiledModel>(
-          std::move(network), std::make_unique<TimedBackend>(std::move(backend), times_))),
+          std::move(network), std::make_unique<TimedBackend>(std::move(backend), times_, clock))),
       dense_(model_),
       kept_(model_, OptionsFor(settings, model_->graph())),
       cache_(settings, GeometryOf(settings, tracker, model_->graph()), clock, kept_) {

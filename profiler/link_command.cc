@@ -44,23 +44,9 @@ std::unique_ptr<Link> Connect(const LinkCommand& command, MpiConnector& connecto
   }
 }
 
-// What a robot's channel knows by then, and would choose its plan by.
-struct Estimate {
-  std::optional<double> mbit_to_server;
-  std::optional<double> mbit_to_robot;
-  std::optional<double> round_trip_ms;
-};
-
-Estimate EstimateOf(const ChannelStatistics& statistics) {
-  Estimate estimate;
-  const auto mbit = [](const auto& way) -> std::optional<double> {
-    if (!way) return std::nullopt;
-    return way->bits_per_second / 1e6;
-  };
-  estimate.mbit_to_server = mbit(statistics.bandwidth);
-  estimate.mbit_to_robot = mbit(statistics.bandwidth_back);
-  if (statistics.round_trip) estimate.round_trip_ms = Milliseconds(statistics.round_trip->time);
-  return estimate;
+std::optional<double> RoundTripMs(const ChannelStatistics& statistics) {
+  if (!statistics.round_trip) return std::nullopt;
+  return Milliseconds(statistics.round_trip->time);
 }
 
 LinkJson NumberOrNull(const std::optional<double>& number) {
@@ -68,7 +54,7 @@ LinkJson NumberOrNull(const std::optional<double>& number) {
 }
 
 std::string LinkToJsonText(const LinkCommand& command, const std::vector<ProbedSize>& sizes,
-                           const Estimate& estimate) {
+                           const ChannelStatistics& estimate) {
   LinkJson json = {{"server", command.server}, {"rounds", command.rounds}};
   if (!command.emulate.empty()) json["emulated"] = command.emulate;
   json["sizes"] = LinkJson::array();
@@ -78,14 +64,21 @@ std::string LinkToJsonText(const LinkCommand& command, const std::vector<ProbedS
                              {"mbit_to_server", NumberOrNull(size.mbit_to_server)},
                              {"mbit_to_robot", NumberOrNull(size.mbit_to_robot)}});
   }
-  json["estimate"] = {{"mbit_to_server", NumberOrNull(estimate.mbit_to_server)},
-                      {"mbit_to_robot", NumberOrNull(estimate.mbit_to_robot)},
-                      {"round_trip_ms", NumberOrNull(estimate.round_trip_ms)}};
+  const auto put = [&](const std::string& key,
+                       const std::optional<ChannelStatistics::Bandwidth>& way) {
+    const bool is_known = way && !way->is_guess();
+    const bool is_least = is_known && way->basis == BandwidthBasis::kAtLeast;
+    json["estimate"][(is_least ? "at_least_" : "") + key] =
+        is_known ? LinkJson(way->bits_per_second / 1e6) : LinkJson(nullptr);
+  };
+  put("mbit_to_server", estimate.bandwidth);
+  put("mbit_to_robot", estimate.bandwidth_back);
+  json["estimate"]["round_trip_ms"] = NumberOrNull(RoundTripMs(estimate));
   return json.dump(2, ' ', /*ensure_ascii=*/false, LinkJson::error_handler_t::replace) + "\n";
 }
 
 std::string LinkToText(const LinkCommand& command, const std::vector<ProbedSize>& sizes,
-                       const Estimate& estimate) {
+                       const ChannelStatistics& estimate) {
   const auto number = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.3g}", *value) : std::string("-");
   };
@@ -95,9 +88,9 @@ std::string LinkToText(const LinkCommand& command, const std::vector<ProbedSize>
     text += fmt::format("{:>8} {:>14.3f} {:>13} {:>12}\n", size.bytes, size.round_trip_ms,
                         number(size.mbit_to_server), number(size.mbit_to_robot));
   }
-  text += fmt::format("A robot's estimate: {} Mbit/s there, {} back, round trip {} ms.\n",
-                      number(estimate.mbit_to_server), number(estimate.mbit_to_robot),
-                      number(estimate.round_trip_ms));
+  text += fmt::format("A robot's estimate: {} there, {} back, round trip {} ms.\n",
+                      ToText(estimate.bandwidth), ToText(estimate.bandwidth_back),
+                      number(RoundTripMs(estimate)));
   return command.emulate.empty() ? text : text + fmt::format("emulated {}\n", command.emulate);
 }
 
@@ -122,7 +115,7 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
   }
   // The server's report takes at most a heartbeat to arrive.
   std::this_thread::sleep_for(ChannelOptions().heartbeat);
-  const Estimate estimate = EstimateOf(channel.statistics());
+  const ChannelStatistics estimate = channel.statistics();
   Say(channel, message::Bye{});
   channel.Flush(clock.Now() + std::chrono::milliseconds(500));
   if (stop) throw InputError("stopped");

@@ -180,6 +180,7 @@ std::string NameOf(const ProfileRequest& request) {
 
 std::optional<Profile> KnownProfile(const ProfileRequest& request,
                                     const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
   return Known(file, Heading(request));
 }
 

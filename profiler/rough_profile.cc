@@ -11,7 +11,6 @@
 
 #include "common/base/error.h"
 #include "common/codec/picture_codec.h"
-#include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
 #include "common/pair/remote_picture.h"
@@ -90,11 +89,10 @@ std::vector<ProfiledCodec> RoughCodecs(const std::vector<std::string>& names,
 
 }  // namespace
 
-double TimeDenseFrame(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-                      const Clock& clock) {
-  const PictureFormat format = PictureFormatOf(*graph);
+double TimeDenseFrame(const std::shared_ptr<const CompiledModel>& model, const Clock& clock) {
+  const PictureFormat format = PictureFormatOf(model->graph());
   const std::vector<uint8_t> pixels(format.byte_count(), 128);
-  ModelState state(std::make_shared<const CompiledModel>(std::move(graph), std::move(backend)));
+  ModelState state(model);
   double least_ms = std::numeric_limits<double>::infinity();
   for (int frame = 0; frame < kFrames; ++frame) {
     const auto begin = clock.Now();
@@ -105,12 +103,11 @@ double TimeDenseFrame(std::shared_ptr<const Graph> graph, std::unique_ptr<Backen
   return least_ms;
 }
 
-Profile RoughProfile(const ProfileRequest& request, const Clock& clock) {
+Profile RoughProfile(const ProfileRequest& request,
+                     const std::shared_ptr<const CompiledModel>& model, const Clock& clock) {
   const Graph& graph = *request.graph;
   const PictureFormat format = PictureFormatOf(graph);
-  const ModelState state(
-      std::make_shared<const CompiledModel>(request.graph, request.make_backend()),
-      OptionsFor(Resolve(request.cache, request.tracker.change), graph));
+  const ModelState state(model, OptionsFor(Resolve(request.cache, request.tracker.change), graph));
   Profile profile = Heading(request);
   profile.assumptions.emplace_back("all but a whole frame's time is a rough guess");
   profile.operators = DescribeOperators(graph, state.layout());
@@ -119,7 +116,7 @@ Profile RoughProfile(const ProfileRequest& request, const Clock& clock) {
     operations.push_back(1.0 + static_cast<double>(CostOf(graph, op).operations));
   }
   const double all = std::reduce(operations.begin(), operations.end());
-  const double dense_ms = TimeDenseFrame(request.graph, request.make_backend(), clock);
+  const double dense_ms = TimeDenseFrame(model, clock);
   for (size_t id = 0; id < operations.size(); ++id) {
     SetCosts(dense_ms * operations[id] / all, &profile.operators[id]);
   }

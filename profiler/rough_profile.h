@@ -4,21 +4,21 @@
 #include <memory>
 
 #include "common/base/clock.h"
-#include "common/exec/backend.h"
-#include "common/model/graph/graph.h"
+#include "common/exec/compiled_model.h"
 #include "common/plan/profile.h"
 #include "profiler/obtain_profile.h"
 
 namespace cacheinf {
 
 // Returns what a whole frame takes: the fastest of a few, of which the first does not count.
-// REQUIRES: a graph that takes pictures.
-double TimeDenseFrame(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
-                      const Clock& clock);
+// REQUIRES: a model that takes pictures.
+double TimeDenseFrame(const std::shared_ptr<const CompiledModel>& model, const Clock& clock);
 
 // Returns what the request's profile may be like, until it is measured: a whole frame's time,
-// shared out to operators by what they compute, and tables of what codecs take.
-Profile RoughProfile(const ProfileRequest& request, const Clock& clock);
+// shared out to operators by what they compute, and tables of what codecs take. The model is the
+// request's graph, compiled for its backend.
+Profile RoughProfile(const ProfileRequest& request,
+                     const std::shared_ptr<const CompiledModel>& model, const Clock& clock);
 
 // Returns what a server's profile may be like, until it is measured: the robot's, on a machine as
 // much faster or slower as a whole frame of `dense_ms` is.

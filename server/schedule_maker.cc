@@ -116,8 +116,8 @@ std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& mode
     }
     send_rough(RoughSchedule(order.robot, server));
   } else {
-    const double dense_ms =
-        slowdown_ * TimeDenseFrame(request.graph, request.make_backend(), clock_);
+    const auto here = std::make_shared<const CompiledModel>(request.graph, request.make_backend());
+    const double dense_ms = slowdown_ * TimeDenseFrame(here, clock_);
     send_rough(RoughSchedule(order.robot, RoughServerProfile(order.robot, dense_ms)));
   }
   const std::shared_future<std::string> made = Begin(order);

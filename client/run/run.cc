@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "client/answer/output_paths.h"
+#include "client/idle_profile.h"
 #include "client/record/recorder.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
@@ -42,8 +43,6 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kFramesAhead = 2;
-// Within which a server is found, or known not to be there.
-constexpr std::chrono::seconds kLongestLook(3);
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -254,15 +253,15 @@ class Run {
     start_ = clock.Now();
   }
 
-  // Call before the first frame. Throws InputError if `stop` interrupts it.
-  void ObtainSchedule(const std::shared_ptr<const CompiledModel>& model,
-                      const std::atomic<bool>& stop) {
-    if (!NeedsProfile(config_)) return;
-    // Without a server measuring would only cost time; one that comes later gets a rough profile.
-    const bool is_there = robot_->LookForServer(kLongestLook);
-    robot_->WantSchedule(ProfileFor(model, config_, /*may_measure=*/is_there, clock_, stop,
-                                    [this] { robot_->TalkToServer(); }));
-    start_ = clock_.Now();
+  // Returns the source's next frame. While it waits for a live one, a robot with a server measures
+  // itself. A recording leaves no time for that: what its frames take corrects rough figures.
+  std::optional<Frame> Next() {
+    const bool is_idle = profile_ && source_.is_live() && robot_->link_statistics();
+    if (is_idle) profile_->Resume();
+    std::optional<Frame> frame = source_.Next();
+    if (is_idle) profile_->Pause();
+    WantScheduleIfMeasured();
+    return frame;
   }
 
   // Records whatever throws. A frame that loses the GPU before its answer is out is answered again.
@@ -306,6 +305,12 @@ class Run {
 
   const AnswerReader& reader() const { return robot_->reader(); }
 
+  std::string Progress() {
+    const std::string line = ProgressLine(summary(), config_.frames);
+    const std::string measuring = profile_ ? profile_->progress() : "";
+    return measuring.empty() ? line : fmt::format("{}  {}", line, measuring);
+  }
+
  private:
   void SurroundRobot(const std::shared_ptr<const CompiledModel>& model) {
     if (check_) start_ += check_->time_spent();
@@ -315,6 +320,14 @@ class Run {
                      config_.model_config.decoder, clock_);
     }
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
+    if (!NeedsProfile(config_)) return;
+    profile_.emplace(model, config_, clock_);
+    WantScheduleIfMeasured();
+  }
+
+  void WantScheduleIfMeasured() {
+    if (!profile_) return;
+    if (const std::optional<Profile> profile = profile_->Take()) robot_->WantSchedule(*profile);
   }
 
   // How far a frame has got.
@@ -381,7 +394,8 @@ class Run {
   const Compiler& compile_;
   FrameQueue& source_;
   const Clock& clock_;
-  std::optional<Robot> robot_;  // always set; replaced in place once a GPU is lost
+  std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
+  std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
   ReuseTiming timing_;
@@ -441,7 +455,6 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
   const auto begin = [&](const RobotConfig& with) {
     const auto model = compile(with);
     run.emplace(with, model, compile, source, clock);
-    run->ObtainSchedule(model, stop);
   };
   try {
     begin(config);
@@ -452,10 +465,10 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
     StatusLine status(clock);
     const Summary& so_far = run->summary();
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
-      const std::optional<Frame> frame = source.Next();
+      const std::optional<Frame> frame = run->Next();
       if (!frame) break;
       run->Handle(*frame);
-      status.Show([&] { return ProgressLine(run->summary(), config.frames); });
+      status.Show([&] { return run->Progress(); });
     }
   }
   Summary summary = run->Finish(stop);

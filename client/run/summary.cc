@@ -181,16 +181,13 @@ Json Describe(const GuardReport& guard) {
 
 using Bandwidth = ChannelStatistics::Bandwidth;
 
-// Whether it is more than a guess.
 bool IsKnown(const std::optional<Bandwidth>& bandwidth) {
-  return bandwidth && bandwidth->basis != BandwidthBasis::kTooLittle;
+  return bandwidth && !bandwidth->is_guess();
 }
 
-std::string ToText(const std::optional<Bandwidth>& bandwidth) {
-  if (!IsKnown(bandwidth)) return "not measured yet";
-  return fmt::format("{}{:.1f} Mbit/s {:.1f} s ago",
-                     bandwidth->basis == BandwidthBasis::kAtLeast ? "at least " : "",
-                     bandwidth->bits_per_second / 1e6, Seconds(bandwidth->age));
+std::string WithAge(const std::optional<Bandwidth>& bandwidth) {
+  if (!IsKnown(bandwidth)) return ToText(bandwidth);
+  return fmt::format("{} {:.1f} s ago", ToText(bandwidth), Seconds(bandwidth->age));
 }
 
 std::string KeyOf(const std::string& key, const Bandwidth& bandwidth) {
@@ -217,7 +214,7 @@ std::string ToText(const ServerShares& server) {
   text += '\n';
   if (server.link && server.link->round_trip) {
     text += fmt::format("link     {}, back {}, round trip {:.2f} ms {:.1f} s ago\n",
-                        ToText(server.link->bandwidth), ToText(server.link->bandwidth_back),
+                        WithAge(server.link->bandwidth), WithAge(server.link->bandwidth_back),
                         Milliseconds(server.link->round_trip->time),
                         Seconds(server.link->round_trip->age));
   }

@@ -43,8 +43,10 @@ struct OperatorTimes {
 // Measures how long operators take.
 class TimedBackend final : public ForwardingBackend {
  public:
-  TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<OperatorTimes> times)
-      : ForwardingBackend(std::move(backend)), times_(std::move(times)) {}
+  // The clock must outlive this.
+  TimedBackend(std::unique_ptr<Backend> backend, std::shared_ptr<OperatorTimes> times,
+               const Clock& clock)
+      : ForwardingBackend(std::move(backend)), clock_(clock), times_(std::move(times)) {}
 
   int Prepare(const Graph& graph, const Operator& op) override {
     const int handle = backend_->Prepare(graph, op);
@@ -95,7 +97,7 @@ class TimedBackend final : public ForwardingBackend {
     times_->lap_begin = end;
   }
 
-  SteadyClock clock_;
+  const Clock& clock_;
   std::shared_ptr<OperatorTimes> times_;
   std::vector<size_t> operators_;  // by handle
   std::vector<uint64_t> words_;

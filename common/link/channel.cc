@@ -1,5 +1,7 @@
 #include "common/link/channel.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -26,6 +28,13 @@ constexpr milliseconds kBandwidthInterval(200);
 constexpr size_t kLeastSplit = 2048;
 
 }  // namespace
+
+std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
+  if (!bandwidth || bandwidth->is_guess()) return "not measured yet";
+  return fmt::format("{}{:.1f} Mbit/s",
+                     bandwidth->basis == BandwidthBasis::kAtLeast ? "at least " : "",
+                     bandwidth->bits_per_second / 1e6);
+}
 
 Channel::Channel(std::unique_ptr<Link> link, const Clock& clock, const ChannelOptions& options)
     : link_(std::move(link)),

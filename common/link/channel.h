@@ -52,6 +52,8 @@ struct ChannelStatistics {
     double bits_per_second = 0;
     std::chrono::nanoseconds age{};
     BandwidthBasis basis = BandwidthBasis::kMeasured;
+
+    bool is_guess() const { return basis == BandwidthBasis::kTooLittle; }
   };
   struct RoundTrip {
     std::chrono::nanoseconds time{};
@@ -61,6 +63,9 @@ struct ChannelStatistics {
   std::optional<Bandwidth> bandwidth_back;  // of what arrives here, as the peer reports
   std::optional<RoundTrip> round_trip;
 };
+
+// Returns "20.1 Mbit/s", "at least 20.1 Mbit/s", or "not measured yet" of what is a guess at best.
+std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth);
 
 // Carries messages over a link, whole, in order and unharmed, or breaks. A lost, damaged or
 // disordered packet, a silent peer or the end of the link break it for good; fault() then says why

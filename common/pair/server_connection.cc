@@ -79,7 +79,6 @@ void ServerConnection::Take(const Message& received) {
     message::Schedule schedule;
     wrong = Decode(received.bytes, &schedule);
     schedule_ = std::move(schedule);
-    has_had_schedule_ = true;
   } else if (Is<message::Probe>(received)) {
     message::Probe probe;
     wrong = Decode(received.bytes, &probe);
@@ -114,7 +113,7 @@ void ServerConnection::GiveModel() {
 
 void ServerConnection::BeginWithModel() {
   if (std::exchange(is_probe_due_, false)) ProbeLink();
-  if (profile_) Say(channel_, *std::exchange(profile_, std::nullopt));
+  SendProfile();
   SendSettings();
 }
 
@@ -143,7 +142,7 @@ void ServerConnection::Probe(uint32_t bytes) {
 
 void ServerConnection::AskForSchedule(message::Settings settings, const std::string& profile) {
   profile_ = {std::move(settings), CompressText(profile)};
-  if (has_model()) BeginWithModel();
+  if (has_model()) SendProfile();
 }
 
 void ServerConnection::Use(message::Settings settings) {
@@ -154,6 +153,10 @@ void ServerConnection::Use(message::Settings settings) {
   if (step_ < Step::kHasModel) return;
   if (prepares) step_ = Step::kHasModel;
   SendSettings();
+}
+
+void ServerConnection::SendProfile() {
+  if (profile_) Say(channel_, *std::exchange(profile_, std::nullopt));
 }
 
 void ServerConnection::SendSettings() {

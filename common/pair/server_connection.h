@@ -48,13 +48,12 @@ class ServerConnection {
   // better or worse. Call between frames.
   void KeepLinkKnown(std::chrono::nanoseconds now);
 
-  // Sends a robot's profile (ToJsonText) once the server has the model. The server measures its own
-  // under `settings`.
+  // Sends a robot's profile (ToJsonText) once the server has the model, also in place of a worse
+  // one that was sent before. The server measures its own under `settings`.
   void AskForSchedule(message::Settings settings, const std::string& profile);
 
   // Returns each of the server's answers once, the last one only; nothing before one arrives.
   std::optional<message::Schedule> TakeSchedule() { return std::exchange(schedule_, std::nullopt); }
-  bool has_had_schedule() const { return has_had_schedule_; }  // taken or not
 
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
 
@@ -93,6 +92,7 @@ class ServerConnection {
   void GiveModel();
   void BeginWithModel();
   void Probe(uint32_t bytes);
+  void SendProfile();
   void SendSettings();
 
   Channel& channel_;
@@ -108,7 +108,6 @@ class ServerConnection {
   uint32_t idle_probe_bytes_ = kProbeBytes;
   std::optional<message::Profile> profile_;  // still to be sent
   std::optional<message::Schedule> schedule_;
-  bool has_had_schedule_ = false;
   std::string fault_;
 };
 

@@ -173,7 +173,11 @@ bool Session::FinishPreparing() {
 }
 
 void Session::TakeProfile(message::Profile profile) {
-  if (!solve_ || solving_.valid()) return;
+  if (!solve_) return;
+  if (solving_.valid()) {
+    next_profile_ = std::move(profile);
+    return;
+  }
   solving_ = std::async(std::launch::async, [this, profile = std::move(profile)] {
     std::string text;
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
@@ -206,6 +210,7 @@ bool Session::FinishSolving() {
   } catch (const std::exception& error) {
     LogWarning(fmt::format("robot \"{}\" gets no schedule: {}", robot_, error.what()));
   }
+  if (next_profile_) TakeProfile(*std::exchange(next_profile_, std::nullopt));
   return true;
 }
 

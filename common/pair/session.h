@@ -98,8 +98,9 @@ class Session {
   std::chrono::nanoseconds queued_{};
   std::string end_;
   std::mutex rough_mutex_;
-  std::string rough_;                 // schedule still to be sent
-  std::future<std::string> solving_;  // last member: the thread uses others
+  std::string rough_;                             // schedule still to be sent
+  std::optional<message::Profile> next_profile_;  // that came while one is solved
+  std::future<std::string> solving_;              // last member: the thread uses others
 };
 
 }  // namespace cacheinf

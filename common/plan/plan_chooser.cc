@@ -23,6 +23,10 @@ constexpr double kHopedWork = 0.1;
 // So many whole frames in a row are no accident, although results are kept.
 constexpr int kWholeInARow = 2;
 
+// How much longer than predicted a plan with the server may take that was never followed: of
+// several guesses the most hopeful one looks best. Those within this are left to the tries.
+constexpr double kUnproven = 1.2;
+
 // Share of a frame's time that a plan must lose before it is left, where switching costs nothing.
 constexpr double kLeastLost = 0.1;
 
@@ -69,6 +73,20 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
+}
+
+void PlanChooser::GoOnFrom(const PlanChooser& before) {
+  home_ = before.home_;
+  plan_ = before.plan_;
+  frames_of_plan_ = before.frames_of_plan_;
+  was_up_ = before.was_up_;
+  situation_.robot_work = before.situation_.robot_work;
+  situation_.server_work = before.situation_.server_work;
+  frames_unseen_ = before.frames_unseen_;
+  for (auto& [codec, factors] : codecs_) {
+    const auto known = before.codecs_.find(codec);
+    if (known != before.codecs_.end()) factors.unused = known->second.unused;
+  }
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
@@ -150,6 +168,11 @@ const PlanChooser::Candidate* PlanChooser::Find(const Plan& plan,
   return found == candidates.end() ? nullptr : &*found;
 }
 
+bool PlanChooser::IsProven(const Plan& plan) const {
+  if (plan.kind == Plan::Kind::kLocal) return true;
+  return plan.kind == Plan::Kind::kSplit ? is_split_proven_ : codecs_.at(plan.codec).is_proven;
+}
+
 double PlanChooser::BeginMs(const Candidate& candidate) const {
   Situation whole = situation_;
   whole.robot_work = whole.server_work = 1;
@@ -158,7 +181,10 @@ double PlanChooser::BeginMs(const Candidate& candidate) const {
 }
 
 void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
-  const auto latency = [](const Candidate& candidate) { return candidate.prediction.latency_ms; };
+  const auto latency = [this](const Candidate& candidate) {
+    const bool is_doubted = candidate.plan != home_ && !IsProven(candidate.plan);
+    return (is_doubted ? kUnproven : 1) * candidate.prediction.latency_ms;
+  };
   const Candidate* const home = home_ ? Find(*home_, candidates_) : nullptr;
   if (home == nullptr) {
     home_ = std::ranges::min_element(candidates_, {}, latency)->plan;
@@ -251,6 +277,7 @@ void PlanChooser::Note(const Taken& taken) {
     NoteRemote(taken, expected, is_whole);
   } else {
     split_.Note(taken.latency_ms, expected.latency_ms);
+    is_split_proven_ = true;
   }
   situation_.robot_factor = robot_.value();
   situation_.server_factor = server_.value();
@@ -293,6 +320,7 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
   link_.Note(taken.waiting_ms - taken.server_ms - taken.queue_ms,
              link_ms + situation_.round_trip_ms);
   factors.unused = 0;
+  factors.is_proven = true;
 }
 
 void PlanChooser::Factor::Note(double measured, double predicted) {

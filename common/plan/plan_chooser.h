@@ -17,8 +17,9 @@ namespace cacheinf {
 // Chooses a plan for each of a robot's frames. Predicts the latency of a few plans in the current
 // situation, and corrects the predictions by what frames really took. A plan's first frame is
 // computed whole, so it leaves a plan only once staying has cost as much as going to a better one
-// and back. Only use shows how a codec does on a scene: one that may be as good is tried for two
-// frames whenever a fiftieth of the robot's time has paid for it.
+// and back, and believes no plan with the server to be a little better that was never followed.
+// Only use shows how a codec does on a scene: one that may be as good is tried for two frames
+// whenever a fiftieth of the robot's time has paid for it.
 class PlanChooser {
  public:
   // Returns a schedule's plans for a situation and those near it.
@@ -29,6 +30,11 @@ class PlanChooser {
   // followed, the robot alone. Throws InputError as CostModel does.
   PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
               bool keeps_to_nearby = false);
+
+  // Goes on where a chooser of the same robot's worse figures is: follows its plan until another
+  // wins more than changing costs, and keeps what it has seen of the scene. REQUIRES: no Choose
+  // yet.
+  void GoOnFrom(const PlanChooser& before);
 
   // One direction of the link as far as it was measured; else the other direction stands in.
   struct OneWay {
@@ -102,7 +108,8 @@ class PlanChooser {
   struct CodecFactors {
     Factor robot;  // of the robot's part
     Factor bytes;
-    int unused = 0;  // frames since it was last used or tried
+    bool is_proven = false;  // frames with it have been noted
+    int unused = 0;          // frames since it was last used or tried
   };
   void NoteWork(const Taken& taken, std::optional<double> seen);
   void NoteQueue(const Taken& taken);
@@ -112,6 +119,7 @@ class PlanChooser {
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   // Returns null if the plan is not among them.
   static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
+  bool IsProven(const Plan& plan) const;
   // What a plan's first frame takes beyond a later one.
   double BeginMs(const Candidate& candidate) const;
   void ChooseHome(const std::vector<Candidate>& last);
@@ -138,6 +146,7 @@ class PlanChooser {
   Factor server_;
   Factor link_;
   Factor split_;
+  bool is_split_proven_ = false;
   std::map<std::string, CodecFactors> codecs_;
   int frames_of_plan_ = 0;  // in a row
   double for_tries_ms_ = 0;

@@ -108,7 +108,7 @@ std::vector<FrameTimes> TimeFrames(const std::shared_ptr<const Graph>& graph,
   const SteadyClock clock;
   const auto times = std::make_shared<OperatorTimes>();
   Robot robot(std::make_shared<const CompiledModel>(
-                  graph, std::make_unique<TimedBackend>(MakeBackend(config), times)),
+                  graph, std::make_unique<TimedBackend>(MakeBackend(config), times, clock)),
               config, clock);
   std::vector<FrameTimes> measured;
   for (const Frame& frame : frames) {

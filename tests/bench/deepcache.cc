@@ -148,7 +148,7 @@ struct TimedRobot {
   TimedRobot(const std::shared_ptr<const Graph>& graph, const RobotConfig& config,
              const Clock& clock)
       : robot(std::make_shared<const CompiledModel>(
-                  graph, std::make_unique<TimedBackend>(MakeBackend(config), times)),
+                  graph, std::make_unique<TimedBackend>(MakeBackend(config), times, clock)),
               config, clock) {}
 
   void ForgetTimes() { times->Begin({}); }

@@ -118,6 +118,16 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   may_end = true;
   expect_next(false, "solved: " + profile);
 
+  // A better profile waits until the worse one's schedule is made; only the newest does.
+  may_end = false;
+  for (const char* const next : {"worse", "better", "best"}) {
+    world.connection().AskForSchedule(settings, next);
+    world.TakeTurns(50);
+  }
+  may_end = true;
+  expect_next(false, "solved: worse");
+  expect_next(false, "solved: best");
+
   world.connection().AskForSchedule(settings, "bad");
   for (int i = 0; i < 50; ++i) {
     world.Answer();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -199,27 +200,24 @@ TEST_F(Apart, OnceEndsWhereNobodyComes) {
   EXPECT_EQ(server->Wait(kLong), 1) << server->output();
 }
 
-// Measuring would take 20 s.
-TEST_F(Apart, AnAbsentServerIsSaidAtOnceAndNothingIsMeasured) {
-  auto environment = kEnvironment;
-  environment["CACHEINF_CACHE"] = folder_ / "cache";
-  const auto begin = steady_clock::now();
-  Process robot(Robot(20, {"--mode", "cacheinf"}), environment);
-  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
-  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(15));
-  EXPECT_EQ(CountOf("there is no server, the robot answers alone: ", robot.output()), 1)
-      << robot.output();
-  EXPECT_EQ(LinesOf(folder_ / "answers").size(), 20u);
-}
+class ApartPlanned : public Apart {
+ protected:
+  ApartPlanned() { environment_["CACHEINF_CACHE"] = folder_ / "cache"; }
 
-// Whoever comes later gets a plan from rough figures.
-TEST_F(Apart, AServerThatComesLateHasAPlanForASlowRobotWithinSeconds) {
-  auto environment = kEnvironment;
-  environment["CACHEINF_CACHE"] = folder_ / "cache";
-  Process robot(Robot(100'000'000, {"--mode", "cacheinf", "--emulate", "20x"}), environment);
-  ASSERT_TRUE(robot.HasPrinted("there is no server, the robot answers alone", kLong))
+  // Twenty times as slow as the server.
+  Arguments SlowRobot(int frames, const Arguments& more = {}) const {
+    return Robot(frames, Arguments{"--mode", "cacheinf", "--emulate", "20x"} + more);
+  }
+
+  std::map<std::string, std::string> environment_ = kEnvironment;
+};
+
+TEST_F(ApartPlanned, AServerThatComesLateHasAPlanWithinASecond) {
+  Process robot(SlowRobot(100'000'000), environment_);
+  ASSERT_TRUE(robot.HasPrinted("there is no server, the robot answers alone: ", kLong))
       << robot.output();
   ASSERT_TRUE(AnswersCome(false)) << robot.output();
+  EXPECT_EQ(CountOf("there is no server", robot.output()), 1) << robot.output();
   const auto server = StartServer();
   ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
   EXPECT_TRUE(robot.HasPrinted("the server has sent a first plan", milliseconds(1000)))
@@ -229,22 +227,32 @@ TEST_F(Apart, AServerThatComesLateHasAPlanForASlowRobotWithinSeconds) {
   (void)robot.Wait(kLong);
 }
 
-// The robot measures itself for 20 s first.
-using SlowApart = Apart;
-
-TEST_F(SlowApart, ARunOfSixtyFramesUsesAServerThatPays) {
-  auto environment = kEnvironment;
-  environment["CACHEINF_CACHE"] = folder_ / "cache";
+TEST_F(ApartPlanned, ARunOfSixtyFramesWaitsForAPlanAndUsesAServerThatPays) {
   const auto server = StartServer();
-  Process robot(Robot(60, {"--mode", "cacheinf", "--emulate", "20x", "--server-wait", "10"}),
-                environment);
-  EXPECT_EQ(robot.Wait(std::chrono::minutes(2)), 0) << robot.output();
+  const auto begin = steady_clock::now();
+  Process robot(SlowRobot(60, {"--server-wait", "10"}), environment_);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(10)) << "it does not measure itself";
   const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+  ASSERT_EQ(lines.size(), 60u);
+  EXPECT_NE(lines.front().find("\"plan\""), std::string::npos) << lines.front();
   EXPECT_GE(std::ranges::count_if(lines, IsServed), 50) << robot.output();
-  // The server goes on without the robot.
+}
+
+// The server measures and solves for half a minute.
+using SlowApartPlanned = ApartPlanned;
+
+TEST_F(SlowApartPlanned, WhatTheServerFinishesWithoutTheRobotTheNextOneGets) {
+  const auto server = StartServer();
+  Process robot(SlowRobot(60, {"--server-wait", "10"}), environment_);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
   EXPECT_TRUE(
       server->HasPrinted("the schedule for model 'yolo' is kept in", std::chrono::minutes(2)))
       << server->output();
+  Process next(SlowRobot(60, {"--server-wait", "10"}), environment_);
+  EXPECT_EQ(next.Wait(kLong), 0) << next.output();
+  EXPECT_EQ(CountOf("the server has sent a first plan", next.output()), 0) << next.output();
+  EXPECT_EQ(CountOf("the server has sent a schedule", next.output()), 1) << next.output();
 }
 
 }  // namespace

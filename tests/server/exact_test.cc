@@ -44,21 +44,7 @@ class Exact : public FolderTest {
   Arguments Robot(const std::string& name, const Arguments& more) const {
     const std::string source =
         "generated:seed=3,width=96,height=64,frames=" + std::to_string(kManyFrames);
-    return Arguments{ProgramPath("cacheinf-robot"),
-                     "run",
-                     "--model",
-                     folder_ / "model",
-                     "--source",
-                     source,
-                     "--threads",
-                     "1",
-                     "--policy",
-                     "exact",
-                     "--dump-outputs",
-                     folder_ / name,
-                     "--answers",
-                     folder_ / (name + ".jsonl")} +
-           more;
+    return ExactRobot(folder_, source, name, more);
   }
 
   // Every codec is in the schedule. The lossy ones seem to cost next to nothing, and the server to

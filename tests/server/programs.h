@@ -37,6 +37,27 @@ inline Arguments Server(const std::filesystem::path& models, const Arguments& mo
   return Arguments{ProgramPath("cacheinf-server"), "--threads", "1", "--models", models} + more;
 }
 
+// A robot on one thread whose answers are exact, with the model in the folder; its outputs go to
+// FOLDER/NAME and its answers to FOLDER/NAME.jsonl.
+inline Arguments ExactRobot(const std::filesystem::path& folder, const std::string& source,
+                            const std::string& name, const Arguments& more) {
+  return Arguments{ProgramPath("cacheinf-robot"),
+                   "run",
+                   "--model",
+                   folder / "model",
+                   "--source",
+                   source,
+                   "--threads",
+                   "1",
+                   "--policy",
+                   "exact",
+                   "--dump-outputs",
+                   folder / name,
+                   "--answers",
+                   folder / (name + ".jsonl")} +
+         more;
+}
+
 // The contents of files, by name.
 using Files = std::map<std::string, std::string>;
 inline Files FilesIn(const std::filesystem::path& folder) {

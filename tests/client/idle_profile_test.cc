@@ -1,0 +1,108 @@
+// A robot that measures itself while it has nothing else to do.
+
+#include "client/idle_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
+#include "common/exec/compiled_model.h"
+#include "common/plan/profile.h"
+#include "tests/client/demo_config.h"
+#include "tests/testing/folder_test.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+class IdleProfileTest : public FolderTest {
+ protected:
+  IdleProfileTest() {
+    setenv("CACHEINF_CACHE", folder_.c_str(), 1);
+    config_.mode = RobotConfig::Mode::kCacheinf;
+  }
+  ~IdleProfileTest() override { unsetenv("CACHEINF_CACHE"); }
+
+  static bool IsRough(const Profile& profile) { return profile.median_error == 0; }
+
+  // Waits for another figure of the progress.
+  static bool GoesOn(const IdleProfile& profile, milliseconds at_most) {
+    const std::string before = profile.progress();
+    const auto end = std::chrono::steady_clock::now() + at_most;
+    while (std::chrono::steady_clock::now() < end) {
+      if (profile.progress() != before) return true;
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+    return false;
+  }
+
+  RobotConfig config_ = DemoConfig("1x3x64x96");
+  const SteadyClock clock_{};
+  const std::shared_ptr<const CompiledModel> model_ = Compile(LoadGraph(config_, false), config_);
+};
+
+TEST_F(IdleProfileTest, RoughFiguresAreThereAtOnceAndTheSameTheNextTime) {
+  IdleProfile profile(model_, config_, clock_);
+  const std::optional<Profile> first = profile.Take();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(IsRough(*first));
+  EXPECT_FALSE(profile.Take());
+  EXPECT_EQ(profile.progress(), "");
+  const std::optional<Profile> next = IdleProfile(model_, config_, clock_).Take();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(FingerprintOf(*next), FingerprintOf(*first)) << "a server would not know the robot";
+}
+
+TEST_F(IdleProfileTest, MeasuresWhileTheRobotIsIdleAndLeavesAtOnce) {
+  std::optional<IdleProfile> profile(std::in_place, model_, config_, clock_);
+  EXPECT_FALSE(GoesOn(*profile, milliseconds(300)));
+  profile->Resume();
+  EXPECT_TRUE(GoesOn(*profile, std::chrono::seconds(10)));
+  profile->Pause();
+  std::this_thread::sleep_for(milliseconds(100));  // the operator under way ends
+  EXPECT_FALSE(GoesOn(*profile, milliseconds(700)));
+  profile->Resume();
+  EXPECT_TRUE(GoesOn(*profile, std::chrono::seconds(10)));
+  const auto begin = std::chrono::steady_clock::now();
+  profile.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
+using SlowIdleProfileTest = IdleProfileTest;
+
+// A fifth of the time is idle, so it takes 100 s.
+TEST_F(SlowIdleProfileTest, PausesAreNotMeasured) {
+  IdleProfile profile(model_, config_, clock_);
+  const std::optional<Profile> rough = profile.Take();
+  std::optional<Profile> measured;
+  for (int turn = 0; turn < 15'000 && !measured; ++turn) {
+    profile.Resume();
+    std::this_thread::sleep_for(milliseconds(5));
+    profile.Pause();
+    std::this_thread::sleep_for(milliseconds(20));
+    measured = profile.Take();
+  }
+  ASSERT_TRUE(measured);
+  EXPECT_FALSE(IsRough(*measured));
+  EXPECT_EQ(profile.progress(), "");
+  const auto dense_ms = [](const Profile& of) {
+    double sum = 0;
+    for (const ProfiledOperator& op : of.operators) sum += op.dense_ms;
+    return sum;
+  };
+  EXPECT_NEAR(dense_ms(*measured) / dense_ms(*rough), 1, 0.5);
+  const std::optional<Profile> known = IdleProfile(model_, config_, clock_).Take();
+  EXPECT_EQ(FingerprintOf(known.value()), FingerprintOf(*measured));
+}
+
+}  // namespace
+}  // namespace cacheinf

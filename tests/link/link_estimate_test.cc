@@ -1,0 +1,85 @@
+// What an estimate of a link rests on.
+
+#include "common/link/link_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "common/link/channel.h"
+#include "common/link/packet.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint64_t kChunk = 30'000;
+
+class LinkEstimateTest : public testing::Test {
+ protected:
+  // The peer has our clock, and is 1 ms away.
+  void MeasureRoundTrip() {
+    estimate_.Pinged(milliseconds(1));
+    Report pong;
+    pong.pong = std::chrono::nanoseconds(milliseconds(1)).count();
+    pong.sent_at = std::chrono::nanoseconds(milliseconds(2)).count();
+    pong.is_quiet = 1;
+    ASSERT_EQ(estimate_.Take(pong, milliseconds(3), {}), nullptr);
+  }
+
+  // So many chunks leave, of which all but the first wait, and one arrives every few milliseconds.
+  void Send(int chunks, milliseconds each) {
+    for (int i = 0; i < chunks; ++i) estimate_.Sent(kChunk, i > 0, now_);
+    for (int i = 0; i < chunks; ++i) {
+      now_ += each;
+      Report report;
+      report.arrived_bytes = arrived_ += kChunk;
+      report.arrived_at = std::chrono::nanoseconds(now_ + milliseconds(1)).count();
+      ASSERT_EQ(estimate_.Take(report, now_ + milliseconds(2), {}), nullptr);
+    }
+    now_ += milliseconds(10);
+  }
+
+  LinkEstimate estimate_{milliseconds(0)};
+  milliseconds now_{10};
+  uint64_t arrived_ = 0;
+};
+
+TEST_F(LinkEstimateTest, FewBytesAreAGuess) {
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
+  MeasureRoundTrip();
+  Send(2, milliseconds(4));
+  EXPECT_TRUE(estimate_.bandwidth()) << "the best guess";
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
+  Send(2, milliseconds(4));
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
+  EXPECT_NEAR(estimate_.bandwidth().value(), kChunk / 4e-3, 1);
+}
+
+TEST_F(LinkEstimateTest, ManyBytesInNextToNoTimeAreAGuess) {
+  MeasureRoundTrip();
+  Send(4, milliseconds(1));
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
+  Send(4, milliseconds(1));
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
+}
+
+TEST_F(LinkEstimateTest, BytesWithPausesSayWhatALinkCanDoAtLeast) {
+  Send(4, milliseconds(4));  // without a round trip nobody knows when they could have arrived
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kAtLeast);
+  EXPECT_LT(estimate_.bandwidth().value(), kChunk / 4e-3);
+}
+
+TEST(LinkEstimate, SaysOfAGuessThatNothingIsMeasured) {
+  using Bandwidth = ChannelStatistics::Bandwidth;
+  EXPECT_EQ(ToText(std::nullopt), "not measured yet");
+  EXPECT_EQ(ToText(Bandwidth{1.951e9, {}, BandwidthBasis::kTooLittle}), "not measured yet");
+  EXPECT_EQ(ToText(Bandwidth{20e6, {}, BandwidthBasis::kAtLeast}), "at least 20.0 Mbit/s");
+  EXPECT_EQ(ToText(Bandwidth{20e6, {}, BandwidthBasis::kMeasured}), "20.0 Mbit/s");
+}
+
+}  // namespace
+}  // namespace cacheinf
