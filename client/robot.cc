@@ -235,8 +235,12 @@ void Robot::FitTensor(const Frame& frame) {
 
 FittedFrame Robot::Resize(const Frame& frame) {
   if (!fit_) return {.index = frame.index, .tensor = frame.tensor.view()};
-  pixels_.resize(model_picture().byte_count());
-  fit_->Resize(frame.picture, {0, fit_->spec().height}, pixels_.data());
+  if (frame.fitted) {
+    pixels_ = *frame.fitted;
+  } else {
+    pixels_.resize(model_picture().byte_count());
+    fit_->Resize(frame.picture, {0, fit_->spec().height}, pixels_.data());
+  }
   return {.index = frame.index, .picture = model_picture(), .place = fit_->place()};
 }
 

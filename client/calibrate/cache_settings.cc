@@ -180,7 +180,7 @@ std::string DescribeCacheSettings(const RobotConfig& config) {
               ? fmt::format(", {} by {}", NameOf(cache.geometry), NameOf(config.tracker.kind))
               : ", no geometry";
   text += fmt::format(", stem {}", cache.stem);
-  if (cache.stem == 0) text += fmt::format(", N {:g}", config.tracker.change.threshold);
+  if (cache.stem == 0) text += fmt::format(", threshold {:g}", config.tracker.change.threshold);
   if (cache.policy == Policy::kChange || cache.stem > 0)
     text += fmt::format(", change {:g}", cache.change);
   if (!cache.change_scales.empty()) {

@@ -21,6 +21,7 @@
 #include "common/base/log.h"
 #include "common/base/output_files.h"
 #include "common/base/status_line.h"
+#include "common/reuse/settings.h"
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"
 
@@ -44,6 +45,12 @@ constexpr double kMostCost = 0.99;
 constexpr int kMostResolutions = 6;
 constexpr int kSparsestRival = 5;  // every-2 to every-5
 constexpr int64_t kFewFramesWithEvidence = 10;
+
+// A budget of seconds is to be enough for this many trials, and a little more. Fewer frames are
+// used where it is not, but no fewer than these.
+constexpr double kFewestTrials = 10;
+constexpr double kTrialsToPlan = 11;
+constexpr size_t kFewestFrames = 12;
 
 void CheckOptions(const CalibrationOptions& options) {
   const auto check = [](bool is_good, const char* name, const char* bounds, auto value) {
@@ -200,15 +207,16 @@ class Calibration {
   }
 
   // Measures the chosen one again, beside dense runs, and the others as far as time allows.
-  FrontierReport Report(size_t chosen) {
-    FrontierReport report;
+  FrontierReport Report(size_t chosen, bool is_reached) {
+    FrontierReport report = {options_.agreement, is_reached, IsByTime(), clip_.measure(),
+                             clip_.dense_ms(),   {},         {}};
     std::vector<size_t> frontier = Frontier(AsTrials());
     if (std::find(frontier.begin(), frontier.end(), chosen) == frontier.end()) {
       frontier.push_back(chosen);
     }
     for (const size_t index : frontier) {
-      FrontierPoint point = {
-          candidates_[index].config, candidates_[index].score, {}, index == chosen};
+      const Candidate& candidate = candidates_[index];
+      FrontierPoint point = {candidate.config, candidate.score, {}, index == chosen, IsByTime()};
       if (point.is_chosen) Check(point);
       report.frontier.push_back(std::move(point));
     }
@@ -286,8 +294,8 @@ class Calibration {
   }
 
   static std::string Describe(const ClipScore& score) {
-    return fmt::format("{:.1f} % at {:.4f}, {:.2f} of dense latency, {:.2f} with refresh",
-                       100 * score.work, *score.agreement, score.latency, score.time);
+    return fmt::format("agreement {:.4f} for {:.1f} % of dense work, {:.2f} dense runs' time",
+                       *score.agreement, 100 * score.work, score.time);
   }
 
   void LogTrial(const RobotConfig& config, const std::string& outcome) const {
@@ -299,10 +307,9 @@ class Calibration {
     status_.Show([this] {
       const std::optional<size_t> best = Best();
       const std::string found =
-          best ? fmt::format("best {:.1f} % at {:.4f} ({})", 100 * CostOf(candidates_[*best].score),
-                             *candidates_[*best].score.agreement,
+          best ? fmt::format("best: {} ({})", Describe(candidates_[*best].score),
                              DescribeCacheSettings(candidates_[*best].config))
-               : "none reaches the target yet";
+               : fmt::format("none reaches {} yet", options_.agreement);
       return fmt::format("trial {}  at most {:.0f} s left  {}", budget_.trials(),
                          budget_.SecondsLeft(), found);
     });
@@ -320,6 +327,7 @@ class Calibration {
     const auto [chosen_by, held_out] =
         clip_.Score(point.config, point.is_chosen ? Beside::kEveryFrame : Beside::kSomeFrames);
     point.held_out = held_out;
+    point.has_times = true;
     // Keep what the choice was made by.
     if (IsByTime()) return;
     point.chosen_by.latency = chosen_by.latency;
@@ -327,9 +335,15 @@ class Calibration {
   }
 
   void AddRivals(FrontierReport& report) const {
+    const auto add = [&report](const char* name, const std::string& options, const char* latency,
+                               const CalibrationClip::Parts& parts) {
+      report.rivals.push_back({name, options, latency, parts.chosen_by, parts.held_out});
+    };
+    add("dense", "--mode dense", "1.00 x", clip_.ScoreEveryKth(1));
+    add("stale", "--mode stale", "0.00 x", clip_.ScoreStale());
     for (int k = 2; k <= kSparsestRival; ++k) {
-      const auto [chosen_by, held_out] = clip_.ScoreEveryKth(k);
-      report.rivals.push_back({fmt::format("every-{}", k), chosen_by, held_out});
+      add(fmt::format("every-{}", k).c_str(), fmt::format("--mode every-k --every {}", k),
+          "0 or 1 x", clip_.ScoreEveryKth(k));
     }
   }
 
@@ -344,32 +358,34 @@ class Calibration {
   bool is_complete_ = false;
 };
 
-std::string Conclusion(const FrontierReport& report, double target, bool is_reached) {
-  const auto chosen = std::find_if(report.frontier.begin(), report.frontier.end(),
-                                   [](const FrontierPoint& point) { return point.is_chosen; });
-  std::string text;
-  if (!is_reached) {
-    text += fmt::format(
-        "no settings reach an agreement of {} for less than a dense run; the safest are written\n",
-        target);
-  } else if (chosen->held_out && !chosen->held_out->agreement) {
-    text += "the held-out frames show nothing to compare, so nothing says that the choice holds\n";
-  } else if (chosen->held_out && chosen->held_out->agreement < target) {
-    text += fmt::format(
-        "the chosen settings fall short on the held-out frames: {:.4f} instead of {}; more frames "
-        "or a higher --agreement are safer\n",
-        *chosen->held_out->agreement, target);
-  }
-  if (is_reached && chosen->chosen_by.time >= 1) {
-    text +=
-        fmt::format("with their refresh they still take {:.2f} times as long as a dense run here\n",
-                    chosen->chosen_by.time);
-  }
-  return text;
+// So many that the search has time for its trials.
+size_t MostFrames(const CalibrationOptions& options, const Budget& budget, double dense_ms,
+                  double trial_ms) {
+  const bool is_by_time = options.by == CalibrationOptions::By::kTime;
+  const double with_dense_ms =
+      std::max(dense_ms, trial_ms) + (is_by_time ? dense_ms * CalibrationClip::kDenseShare : 0);
+  const double left_s = kSearchShare * options.budget_s - budget.seconds();
+  const double a_frame_s = (dense_ms + kTrialsToPlan * 2 / 3 * with_dense_ms) / 1e3;
+  const auto most = static_cast<double>(options.frames);
+  const double fitting = a_frame_s > 0 ? std::clamp(left_s / a_frame_s, 0.0, most) : most;
+  return std::max(kFewestFrames, static_cast<size_t>(fitting));
+}
+
+std::string SayEvidence(const CalibrationClip& clip) {
+  const CalibrationClip::Evidence& evidence = clip.evidence();
+  const size_t chosen_by = clip.frames_to_choose_by() - 1;
+  std::string text = fmt::format(
+      "{} of the {} scored frames that choose and {} of the {} held out have anything to compare\n",
+      evidence.chosen_by, chosen_by, evidence.held_out, clip.frames() - 1 - chosen_by);
+  if (evidence.chosen_by >= kFewFramesWithEvidence) return text;
+  return text + fmt::format(
+                    "only {} of the frames that choose show anything to compare, too few to rely "
+                    "on; calibrate on a clip that shows more of what the model looks for\n",
+                    evidence.chosen_by);
 }
 
 CalibrationResult NothingTried() {
-  return {false, "stopped before anything was tried; nothing is written\n"};
+  return {false, 0, "stopped before anything was tried; nothing is written\n"};
 }
 
 }  // namespace
@@ -380,7 +396,6 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   CheckOptions(options);
   if (config.model.empty()) throw InputError("no model is given");
   CheckPaths(config, clip_name, options);
-  Budget budget(options, clock, stop);
   const std::unique_ptr<FrameSource> source = OpenSource(clip_name, clock);
   if (source->has_tensors()) {
     throw InputError(
@@ -389,8 +404,25 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
   ChooseSchemes(config, ThreadsToUse(config), clock, stop, loaded);
   const auto model = Compile(std::move(loaded), config);
+  const fs::path out = OutPath(config, options);
+  LogInfo(
+      fmt::format("first dense answers to {} frames of {} at most, then trials, for {}; then "
+                  "{} is written",
+                  options.frames, clip_name,
+                  options.trials > 0 ? fmt::format("{} trials", options.trials)
+                                     : fmt::format("about {:.0f} s", options.budget_s),
+                  out.string()));
+  Budget budget(options, clock, stop);
   std::vector<Frame> frames = ReadFrames(*source, options, stop);
-  CalibrationClip clip(model, config, std::move(frames), clock, stop);
+  const size_t frames_read = frames.size();
+  size_t most_frames = frames_read;
+  CalibrationClip::MostFrames limit;
+  if (budget.is_timed()) {
+    limit = [&](double dense_ms, double trial_ms) {
+      return most_frames = MostFrames(options, budget, dense_ms, trial_ms);
+    };
+  }
+  CalibrationClip clip(model, config, std::move(frames), clock, stop, limit);
   if (stop) return NothingTried();
 
   Calibration calibration(config, options, clip, clock, budget);
@@ -402,31 +434,32 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   }
   const std::optional<size_t> best = calibration.Best();
   const size_t chosen = best ? *best : calibration.Safest();
-  const FrontierReport report = calibration.Report(chosen);
+  const FrontierReport report = calibration.Report(chosen, best.has_value());
 
-  const fs::path out = OutPath(config, options);
-  WriteFile(out, WriteJson(RobotConfig(calibration.ConfigOf(chosen)).Fields()));
+  RobotConfig found = WithoutUnusedSettings(calibration.ConfigOf(chosen));
+  if (!best) found.mode = RobotConfig::Mode::kDense;
+  WriteRobotConfig(std::move(found), out);
   if (!options.frontier.empty()) WriteFile(options.frontier, ToCsv(report));
 
   CalibrationResult result;
   result.is_reached = best.has_value();
-  std::string evidence;
-  if (clip.frames_with_evidence() < kFewFramesWithEvidence) {
-    evidence = fmt::format(
-        "only {} of the frames that choose show anything to compare, too few to rely on; calibrate "
-        "on a clip that shows more of what the model looks for\n",
-        clip.frames_with_evidence());
+  result.trials = budget.trials();
+  result.text =
+      fmt::format("{} frames: settings are chosen by the first {}, the others are held out",
+                  clip.frames(), clip.frames_to_choose_by());
+  if (most_frames < frames_read) {
+    result.text += fmt::format("; {} more would not leave {} s time for {} trials",
+                               frames_read - most_frames, options.budget_s, kFewestTrials);
   }
-  result.text = fmt::format(
-      "{} frames: settings are chosen by the first {}, the others are held out; agreement is {} "
-      "with dense answers\n{} trials in {:.0f} s{}{}\n\n{}\n{}written to {}\n",
-      clip.frames(), clip.frames_to_choose_by(), clip.measure(), budget.trials(), budget.seconds(),
-      calibration.is_complete() ? "" : "; the search ended before it was complete",
-      calibration.refused() == 0 ? ""
-                                 : fmt::format("; {} of them of settings that cannot be used ({})",
-                                               calibration.refused(), calibration.first_refusal()),
-      ToTable(report), Conclusion(report, options.agreement, result.is_reached) + evidence,
-      out.string());
+  result.text += fmt::format(
+      "\n{}{} trials in {:.0f} s{}", SayEvidence(clip), budget.trials(), budget.seconds(),
+      calibration.is_complete() ? "" : "; the search ended before it was complete");
+  if (calibration.refused() > 0) {
+    result.text += fmt::format("; {} of them of settings that cannot be used ({})",
+                               calibration.refused(), calibration.first_refusal());
+  }
+  result.text +=
+      fmt::format("\n\n{}\n{}written to {}\n", ToTable(report), Advice(report), out.string());
   return result;
 }
 

@@ -19,8 +19,8 @@ struct CalibrationOptions {
   By by = By::kWork;        // what to minimise
   int64_t skip = 0;         // frames of the clip to skip
   int64_t frames = 64;      // frames to use after those
-  double budget_s = 120;
-  int64_t trials = 0;  // above 0: ends after that many, however long they take
+  double budget_s = 120;    // for dense answers and trials
+  int64_t trials = 0;       // above 0: ends after that many, however long they take
 
   std::filesystem::path config_file;  // the file the configuration came from, if any
 
@@ -33,15 +33,19 @@ struct CalibrationOptions {
 constexpr Words<2> WordsOf(CalibrationOptions::By) { return {"work", "time"}; }
 
 struct CalibrationResult {
-  bool is_reached = false;  // the target, for less than a dense run
-  std::string text;         // for people
+  bool is_reached = false;  // the target, by mode cache for less than a dense run
+  int64_t trials = 0;
+  std::string text;  // for people
 };
 
 // Finds the settings of mode `cache` that reach the agreement on the clip at the least work (or
-// time), and writes a configuration with them. The first two thirds of the frames choose; the
-// report adds the last third. Skips settings that a robot refuses because their maps do not fit
-// cache.budget_mb. If nothing reaches the target, writes the settings that agree most. Shows
-// progress on stderr; `stop` ends the search with the best so far.
+// time), and writes a configuration with them that `run` takes without a warning. The first two
+// thirds of the frames choose; the report adds the last third, and compares with dense runs and
+// with repeating their answers. Of a slow network it takes fewer frames, so that a budget of
+// seconds is enough for ten trials, or as many as twelve frames allow. Skips settings that a robot
+// refuses because their maps do not fit cache.budget_mb. If nothing reaches the target, writes mode
+// `dense`, with the cache settings that agree most. Shows progress on stderr; `stop` ends the
+// search with the best so far.
 //
 // Throws InputError if an input cannot be used, no settings can, or a result cannot be written.
 CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip,

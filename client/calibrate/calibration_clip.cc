@@ -8,6 +8,8 @@
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/picture_view.h"
+#include "common/base/status_line.h"
 
 namespace cacheinf {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 // How often a trial is asked whether it is hopeless.
 constexpr size_t kCheckpoints = 4;
 
-constexpr size_t kFramesADenseOne = 4;
+constexpr auto kFramesADenseOne = static_cast<size_t>(1 / CalibrationClip::kDenseShare);
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -72,7 +74,7 @@ class CalibrationClip::Scorer {
     ReadOutputs(robot.state(), numbers_);
     const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
     if (!counts) return;
-    Cost cost = {answer.work->share(), Milliseconds(answer.latency()), 0};
+    Cost cost = {answer.work->share(), Milliseconds(answer.latency()) + dense.fit_ms, 0};
     cost.frame_ms = cost.answer_ms;
     if (refresh) {
       cost.work += refresh->share;
@@ -107,21 +109,10 @@ class CalibrationClip::Scorer {
 
 CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
                                  const RobotConfig& config, std::vector<Frame> frames,
-                                 const Clock& clock, const std::atomic<bool>& stop)
+                                 const Clock& clock, const std::atomic<bool>& stop,
+                                 const MostFrames& most_frames)
     : model_(std::move(model)), clock_(clock), dense_robot_(model_, InDenseMode(config), clock) {
-  std::vector<double> times_ms;
-  Agreement agreement;
-  for (Frame& frame : frames) {
-    if (stop) break;
-    try {
-      const Answer answer = dense_robot_.Process(frame);
-      times_ms.push_back(Milliseconds(answer.latency()));
-      frames_.push_back({std::move(frame), answer.content, {}});
-      ReadOutputs(dense_robot_.state(), frames_.back().numbers);
-    } catch (const UnfitFrame& error) {
-      LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
-    }
-  }
+  AnswerDensely(config, std::move(frames), most_frames, stop);
   if (stop) return;
   if (frames_.size() < kLeastFrames) {
     throw InputError(
@@ -130,19 +121,64 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
                     frames_.size(), kLeastFrames));
   }
   chosen_by_ = (2 * frames_.size() + 2) / 3;
-  dense_ms_ = Median(std::move(times_ms));
-  AddDense(1, chosen_by_, agreement);
-  measure_ = MeasureOf(agreement).name;
-  frames_with_evidence_ = agreement.frames_with_evidence();
-  if (frames_with_evidence_ > 0) return;
+  Agreement chosen_by;
+  Agreement held_out;
+  AddDense(1, chosen_by_, chosen_by);
+  AddDense(chosen_by_, frames_.size(), held_out);
+  measure_ = MeasureOf(chosen_by).name;
+  evidence_ = {chosen_by.frames_with_evidence(), held_out.frames_with_evidence()};
+  if (evidence_.chosen_by > 0) return;
   throw InputError(
       fmt::format("the model finds nothing in the {} frames that would choose the settings, so no "
                   "answer can agree with another; calibrate on a clip that shows what it looks for",
                   chosen_by_));
 }
 
-double CalibrationClip::DenseMs(const Frame& frame) {
-  return Milliseconds(dense_robot_.Process(frame).latency());
+void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame> frames,
+                                    const MostFrames& most_frames, const std::atomic<bool>& stop) {
+  StatusLine status(clock_);
+  std::vector<double> times_ms;
+  size_t most = frames.size();
+  for (Frame& frame : frames) {
+    if (stop || frames_.size() >= most) break;
+    try {
+      const Answer answer = dense_robot_.Process(frame);
+      times_ms.push_back(Milliseconds(answer.latency()));
+      const PictureView fitted = dense_robot_.model_picture();
+      frame.fitted = std::make_shared<const std::vector<uint8_t>>(
+          fitted.pixels, fitted.pixels + fitted.byte_count());
+      frames_.push_back({std::move(frame), answer.content, {}, Milliseconds(answer.preprocess)});
+      ReadOutputs(dense_robot_.state(), frames_.back().numbers);
+    } catch (const UnfitFrame& error) {
+      LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
+    }
+    // The first run also touches memory for the first time.
+    if (most_frames && frames_.size() == kLeastFrames) {
+      most = most_frames(Median({times_ms.begin() + 1, times_ms.end()}), FrameOfTrialMs(config));
+    }
+    status.Show([&] { return fmt::format("dense answer {} of {}", frames_.size(), most); });
+  }
+  dense_ms_ = Median(std::move(times_ms));
+}
+
+// The mean over the frames so far under the configuration's own settings; 0 if they are refused, as
+// any that need as much memory will be.
+double CalibrationClip::FrameOfTrialMs(const RobotConfig& config) const {
+  RobotConfig cached = config.WithoutServer();
+  cached.mode = RobotConfig::Mode::kCache;
+  const auto begin = clock_.Now();
+  try {
+    Robot robot(model_, cached, clock_);
+    Scorer scorer;
+    for (const Answered& dense : frames_) scorer.Run(robot, dense, /*counts=*/false);
+  } catch (const InputError&) {
+    return 0;
+  }
+  return Milliseconds(clock_.Now() - begin) / static_cast<double>(frames_.size());
+}
+
+double CalibrationClip::DenseMs(const Answered& dense) {
+  return Milliseconds(dense_robot_.Process(dense.frame).latency()) + dense.fit_ms;
 }
 
 void CalibrationClip::AddDense(size_t begin, size_t end, Agreement& agreement) const {
@@ -167,7 +203,7 @@ std::optional<ClipScore> CalibrationClip::Try(
   for (size_t i = 0; i < chosen_by_; ++i) {
     if (!go_on()) return std::nullopt;
     const Answered& dense = frames_[i];
-    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
+    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense));
     scorer.Run(robot, dense, /*counts=*/i > 0);
     if (i == 0) continue;
     const bool is_checkpoint = i * kCheckpoints / scored > (i - 1) * kCheckpoints / scored;
@@ -190,7 +226,7 @@ CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside 
   std::vector<double> dense_ms;
   for (size_t i = 0; i < frames_.size(); ++i) {
     const Answered& dense = frames_[i];
-    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense.frame));
+    if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense));
     (i < chosen_by_ ? chosen_by : held_out).Run(robot, dense, /*counts=*/i > 0);
   }
   const double median_ms = dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms));
@@ -198,14 +234,23 @@ CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside 
 }
 
 CalibrationClip::Parts CalibrationClip::ScoreEveryKth(int k) const {
+  return ScoreRepeating([k](size_t frame) { return frame % static_cast<size_t>(k); }, 1.0 / k);
+}
+
+CalibrationClip::Parts CalibrationClip::ScoreStale() const {
+  return ScoreRepeating([](size_t) { return 1; }, 1);
+}
+
+CalibrationClip::Parts CalibrationClip::ScoreRepeating(
+    const std::function<size_t(size_t frame)>& age_of, double work) const {
   Scorer chosen_by;
   Scorer held_out;
   for (size_t i = 1; i < frames_.size(); ++i) {
-    const size_t age = i % static_cast<size_t>(k);
+    const size_t age = age_of(i);
     const Answered& shown = frames_[i - age];
     (i < chosen_by_ ? chosen_by : held_out)
         .Add(shown.content, shown.numbers, frames_[i],
-             {1.0 / k, age == 0 ? dense_ms_ : 0, dense_ms_ / k});
+             {work, age == 0 ? dense_ms_ : 0, work * dense_ms_});
   }
   return {chosen_by.Score(dense_ms_), held_out.Score(dense_ms_)};
 }

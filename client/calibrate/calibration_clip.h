@@ -42,24 +42,33 @@ struct ClipScore {
 // frames choose; the last third says whether the choice holds. The first frame is always dense and
 // not scored.
 //
-// Keeps all frames and dense outputs in memory.
+// Decodes, fits and answers every frame densely once, and keeps all of that in memory.
 class CalibrationClip {
  public:
   static constexpr size_t kLeastFrames = 6;
 
-  // Answers the frames densely. Leaves out those that do not fit the graph, with a warning. Throws
-  // InputError if the network takes no such frames, fewer than kLeastFrames are left, or none that
-  // choose show anything to agree on. If `stop`
-  // ended it, call nothing else. The clock must outlive this.
+  // How many frames to use, of those given, where a dense run and a trial's frame take so long.
+  using MostFrames = std::function<size_t(double dense_ms, double trial_ms)>;
+
+  // Answers the frames densely. Leaves out those that do not fit the graph, with a warning, and
+  // those beyond `most_frames`, if it is given. Shows progress on stderr. Throws InputError if the
+  // network takes no such frames, fewer than kLeastFrames are left, or none that choose show
+  // anything to agree on. If `stop` ended it, call nothing else. The clock must outlive this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                  std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop);
+                  std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop,
+                  const MostFrames& most_frames = {});
 
   size_t frames() const { return frames_.size(); }
   size_t frames_to_choose_by() const { return chosen_by_; }
 
-  // Of those that choose and are scored, with dense answers that show anything (agreement.h). At
-  // least one.
-  int64_t frames_with_evidence() const { return frames_with_evidence_; }
+  // Of the scored frames, those with dense answers that show anything (agreement.h).
+  struct Evidence {
+    int64_t chosen_by = 0;  // at least one
+    int64_t held_out = 0;
+  };
+  const Evidence& evidence() const { return evidence_; }
+
+  double dense_ms() const { return dense_ms_; }  // median
 
   // Name of the AgreementMeasure.
   const std::string& measure() const { return measure_; }
@@ -67,6 +76,7 @@ class CalibrationClip {
   // What to compare times with: the first dense run, however long ago, or dense runs interleaved
   // with this one, which cost time but cancel other load on the machine.
   enum class Beside : uint8_t { kNothing, kSomeFrames, kEveryFrame };
+  static constexpr double kDenseShare = 0.25;  // of frames with a dense run, if some have one
 
   // Scores the frames that choose; returns nothing if given up. Asks `go_on` before each frame, and
   // now and then asks `is_hopeless` with the best possible score: no work from here on, and full
@@ -86,16 +96,24 @@ class CalibrationClip {
   // Scores computing every k-th frame densely and repeating its answer.
   Parts ScoreEveryKth(int k) const;
 
+  // Scores answering at once with the answer of the frame before.
+  Parts ScoreStale() const;
+
  private:
   struct Answered {
     Frame frame;
     AnswerContent content;
     OutputNumbers numbers;
+    double fit_ms = 0;  // what fitting took, which every later run is spared
   };
   class Scorer;
 
+  void AnswerDensely(const RobotConfig& config, std::vector<Frame> frames,
+                     const MostFrames& most_frames, const std::atomic<bool>& stop);
+  double FrameOfTrialMs(const RobotConfig& config) const;
   bool IsDenseTurn(size_t frame, Beside beside) const;
-  double DenseMs(const Frame& frame);
+  double DenseMs(const Answered& dense);
+  Parts ScoreRepeating(const std::function<size_t(size_t frame)>& age_of, double work) const;
   void AddDense(size_t begin, size_t end, Agreement& agreement) const;
 
   std::shared_ptr<const CompiledModel> model_;
@@ -103,8 +121,8 @@ class CalibrationClip {
   Robot dense_robot_;
   std::vector<Answered> frames_;
   size_t chosen_by_ = 0;
-  int64_t frames_with_evidence_ = 0;
-  double dense_ms_ = 0;  // median
+  Evidence evidence_;
+  double dense_ms_ = 0;
   std::string measure_;
 };
 

@@ -11,16 +11,56 @@ namespace {
 
 std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string Agreement(const ClipScore& score) {
+std::string AgreementOf(const ClipScore& score) {
   return score.agreement ? fmt::format("{:.4f}", *score.agreement) : "-";
 }
 
-std::string TableRow(const std::string& mark, const ClipScore& score,
-                     const std::optional<ClipScore>& held_out, const std::string& settings) {
-  return fmt::format("{:1} {:>8}  {:>9}  {:>8}  {:>9}  {:>7.2f}  {:>5.2f}  {}\n", mark,
-                     Percent(score.work), Agreement(score),
-                     held_out ? Percent(held_out->work) : "-",
-                     held_out ? Agreement(*held_out) : "-", score.latency, score.time, settings);
+std::string Times(double time) { return fmt::format("{:.2f} x", time); }
+
+double CostOf(const FrontierReport& report, const ClipScore& score) {
+  return report.is_by_time ? score.time : score.work;
+}
+
+struct Row {
+  double cost = 0;
+  std::string text;
+};
+
+Row RowOf(const FrontierReport& report, const FrontierPoint& point) {
+  const auto& held_out = point.held_out;
+  return {
+      CostOf(report, point.chosen_by),
+      fmt::format("{:1} {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", point.is_chosen ? "*" : "",
+                  Percent(point.chosen_by.work), AgreementOf(point.chosen_by),
+                  held_out ? Percent(held_out->work) : "-", held_out ? AgreementOf(*held_out) : "-",
+                  point.has_times ? Times(point.chosen_by.latency) : "-",
+                  point.has_times ? Times(point.chosen_by.time) : "-",
+                  DescribeCacheSettings(point.config))};
+}
+
+Row RowOf(const FrontierReport& report, const FrontierRival& rival) {
+  return {CostOf(report, rival.chosen_by),
+          fmt::format("  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n",
+                      Percent(rival.chosen_by.work), AgreementOf(rival.chosen_by),
+                      Percent(rival.held_out.work), AgreementOf(rival.held_out), rival.latency,
+                      Times(rival.chosen_by.time), rival.options)};
+}
+
+// The cheapest that reaches the target by repeating answers; null if none does.
+const FrontierRival* BestRepeating(const FrontierReport& report) {
+  const FrontierRival* best = nullptr;
+  for (const FrontierRival& rival : report.rivals) {
+    const double cost = CostOf(report, rival.chosen_by);
+    if (cost >= 1 || rival.chosen_by.agreement < report.target) continue;
+    if (best == nullptr || cost < CostOf(report, best->chosen_by)) best = &rival;
+  }
+  return best;
+}
+
+// "F1 0.9612 for 37.0 % of a dense run's work".
+std::string Bargain(const FrontierReport& report, const ClipScore& score) {
+  return fmt::format("{} {} for {} of a dense run's {}", report.measure, AgreementOf(score),
+                     Percent(CostOf(report, score)), report.is_by_time ? "time" : "work");
 }
 
 std::string CsvScore(const ClipScore& score) {
@@ -35,14 +75,79 @@ std::string CsvScores(const ClipScore& score, const std::optional<ClipScore>& he
 }  // namespace
 
 std::string ToTable(const FrontierReport& report) {
-  std::string text = fmt::format("  {:>8}  {:>9}  {:>8}  {:>9}  {:>7}  {:>5}  settings\n", "work",
-                                 "agreement", "held out", "agreement", "latency", "time");
-  for (const FrontierPoint& point : report.frontier) {
-    text += TableRow(point.is_chosen ? "*" : "", point.chosen_by, point.held_out,
-                     DescribeCacheSettings(point.config));
+  std::vector<Row> rows;
+  for (const FrontierPoint& point : report.frontier) rows.push_back(RowOf(report, point));
+  for (const FrontierRival& rival : report.rivals) rows.push_back(RowOf(report, rival));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.cost < b.cost; });
+  std::string text = fmt::format(
+      "  {:^18}  {:^18}  {:^18}\n  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  settings\n",
+      "frames that choose", "held-out frames", "frames that choose", "work", report.measure, "work",
+      report.measure, "latency", "time");
+  for (const Row& row : rows) text += row.text;
+  return text + fmt::format(
+                    "\nranked by {}; * is written\n"
+                    "work     multiply-adds of answers and refreshes, as a share of dense runs'\n"
+                    "{:8} agreement with dense answers, 1 at best\n"
+                    "latency  median wait for an answer, in dense runs of {:.1f} ms\n"
+                    "time     mean of an answer and the refresh after it, likewise\n"
+                    "-        was not measured\n",
+                    report.is_by_time ? "time" : "work", report.measure, report.dense_ms);
+}
+
+std::string Advice(const FrontierReport& report) {
+  const auto chosen = std::find_if(report.frontier.begin(), report.frontier.end(),
+                                   [](const FrontierPoint& point) { return point.is_chosen; });
+  const ClipScore& score = chosen->chosen_by;
+  const FrontierRival* const repeating = BestRepeating(report);
+  const bool repeats_for_less =
+      repeating != nullptr &&
+      (!report.is_reached || CostOf(report, repeating->chosen_by) < CostOf(report, score));
+  std::string text;
+  if (repeats_for_less) {
+    text += fmt::format("repeating answers is the better choice on this clip: {} reaches {}",
+                        repeating->options, Bargain(report, repeating->chosen_by));
+    text += report.is_reached
+                ? fmt::format(
+                      ", mode cache {}; mode cache is written all the same, because no "
+                      "guard watches over repeated answers\n",
+                      Bargain(report, score))
+                : fmt::format(
+                      "\nmode cache is not: no settings reach {} {} for less than dense "
+                      "runs, so mode dense is written, with the safest of them\n",
+                      report.measure, report.target);
+  } else if (!report.is_reached) {
+    text += fmt::format(
+        "dense runs are the better choice: no settings of mode cache reach {} {} for less, so mode "
+        "dense is written, with the safest of them\n",
+        report.measure, report.target);
+  } else {
+    text += fmt::format("mode cache is the better choice: {}; repeating answers {}\n",
+                        Bargain(report, score),
+                        repeating == nullptr ? "does not reach the target for less than dense runs"
+                                             : "reaches " + Bargain(report, repeating->chosen_by));
+  }
+  if (report.is_reached && !report.is_by_time && chosen->has_times && score.time >= 1) {
+    text += fmt::format(
+        "by time dense runs are the better choice: a frame and its refresh take {:.2f} times as "
+        "long here; --by time looks for settings that take less\n",
+        score.time);
   }
   for (const FrontierRival& rival : report.rivals) {
-    text += TableRow("", rival.chosen_by, rival.held_out, rival.name + ", nothing kept");
+    if (rival.name != "stale" || rival.chosen_by.agreement < report.target) continue;
+    text += fmt::format(
+        "if only latency counts, {} is the better choice: it answers at once with the frame before "
+        "at {} {}, for the work of dense runs\n",
+        rival.options, report.measure, AgreementOf(rival.chosen_by));
+  }
+  if (!report.is_reached || !chosen->held_out) return text;
+  if (!chosen->held_out->agreement) {
+    text += "the held-out frames show nothing to compare, so nothing says that the choice holds\n";
+  } else if (chosen->held_out->agreement < report.target) {
+    text += fmt::format(
+        "the chosen settings fall short on the held-out frames: {:.4f} instead of {}; more frames "
+        "or a higher --agreement are safer\n",
+        *chosen->held_out->agreement, report.target);
   }
   return text;
 }

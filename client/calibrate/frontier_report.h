@@ -17,21 +17,34 @@ struct FrontierPoint {
   ClipScore chosen_by;
   std::optional<ClipScore> held_out;  // if there was time
   bool is_chosen = false;
+  bool has_times = false;  // beside dense runs; else only work and agreement are worth showing
 };
 
-// An alternative that keeps no results: dense answers, repeated.
+// An alternative that keeps no results: dense runs, or their answers repeated.
 struct FrontierRival {
-  std::string name;  // "every-3"
+  std::string name;     // "every-3"
+  std::string options;  // of `run`
+  std::string latency;  // of an answer, in dense runs, as all other latencies
   ClipScore chosen_by;
   ClipScore held_out;
 };
 
 struct FrontierReport {
-  std::vector<FrontierPoint> frontier;  // cheapest first
+  double target = 1;        // the agreement to reach
+  bool is_reached = false;  // by the chosen settings, for less than a dense run
+  bool is_by_time = false;  // what all is ranked by; else by work
+  std::string measure;      // of agreement
+  double dense_ms = 0;
+  std::vector<FrontierPoint> frontier;  // cheapest first; one is chosen
   std::vector<FrontierRival> rivals;
 };
 
+// All in one ranking, and what the columns mean.
 std::string ToTable(const FrontierReport& report);
+
+// Says whether reuse, repeating or dense runs are the better choice.
+std::string Advice(const FrontierReport& report);
+
 std::string ToCsv(const FrontierReport& report);
 
 }  // namespace cacheinf

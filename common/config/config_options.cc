@@ -27,8 +27,10 @@ std::string TypeName(const Field& field) {
 
 void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
                           const std::set<std::string>& only) {
-  command.add_option("--config", file_,
-                     "Configuration (JSON); options on the command line override it.");
+  command.add_option(
+      "--config", file_,
+      "Configuration (JSON), whose relative paths start at its folder; options on the "
+      "command line override it.");
   ForEachField(fields, [&](const std::string& path, const Field& field) {
     const bool is_wanted = only.empty() || only.contains(field.flag);
     if (!field.flag.empty() && is_wanted) AddOption(command, path, field);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "common/base/error.h"
@@ -11,23 +13,12 @@
 namespace cacheinf {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr uint64_t kLargestFile = 1 << 20;
 constexpr double kMostFrames = 1e15;
 constexpr double kMostBetween = 1e9;
 constexpr double kMostWait = 1e9;
-
-// Makes the path of class names one that any folder knows.
-void FindClassNames(RobotConfig& config, const std::filesystem::path& folder) {
-  std::string& names = config.model_config.decoder.class_names_file;
-  if (names.empty()) return;
-  names = std::filesystem::absolute(folder / names).lexically_normal().string();
-}
-
-RobotConfig FromFile(std::string_view text, const std::filesystem::path& path) {
-  RobotConfig config = ParseRobotConfig(text, path.string());
-  FindClassNames(config, path.parent_path());
-  return config;
-}
 
 void CheckChecking(const RobotConfig& config, std::string_view name) {
   if (config.check == 0) return;
@@ -57,6 +48,19 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
   if (config.server.cuts.empty()) {
     throw InputError(fmt::format("{}: mode split needs a cut, such as --cut VALUE", name));
   }
+}
+
+// Whether a source is a file or folder: no camera's number, address, pipeline or generator.
+bool IsFile(const std::string& source) {
+  const bool is_number = std::all_of(source.begin(), source.end(),
+                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool is_generated = source == "generated" || source.starts_with("generated:");
+  return !is_number && !is_generated && source.find('!') == std::string::npos &&
+         source.find("://") == std::string::npos;
+}
+
+void StartPathsAt(const fs::path& folder, RobotConfig& config) {
+  config.ChangePaths([&](const std::string& path) { return (folder / path).string(); });
 }
 
 }  // namespace
@@ -227,6 +231,24 @@ std::string RobotConfig::ModeName() const {
   return mode == Mode::kEveryK ? fmt::format("every-{}", every) : NameOf(mode);
 }
 
+void RobotConfig::ChangePaths(const std::function<std::string(const std::string& path)>& changed) {
+  if (IsFile(source)) source = changed(source);
+  if (!output.answers.empty() && !output.answers_on_stdout()) {
+    output.answers = changed(output.answers);
+  }
+  for (std::string* path :
+       {&model, &model_config.decoder.class_names_file, &output.dump_outputs, &output.overlay,
+        &output.picture, &output.summary, &record.folder, &server.name_server, &server.schedule}) {
+    if (!path->empty()) *path = changed(*path);
+  }
+  for (std::string& input : inputs) {
+    const size_t value = input.find('=') + 1;  // 0: it only goes on with a list of numbers
+    if (value > 0 && input.ends_with(".npy")) {
+      input = input.substr(0, value) + changed(input.substr(value));
+    }
+  }
+}
+
 void RobotConfig::Check(std::string_view name) const {
   RobotConfig copy = *this;
   CheckBounds(name, copy.Fields());
@@ -245,8 +267,22 @@ RobotConfig ParseRobotConfig(std::string_view text, std::string_view name) {
   return config;
 }
 
-RobotConfig LoadRobotConfig(const std::filesystem::path& path) {
-  return FromFile(ReadFile(path, kLargestFile), path);
+RobotConfig LoadRobotConfig(const fs::path& path) {
+  RobotConfig config = ParseRobotConfig(ReadFile(path, kLargestFile), path.string());
+  StartPathsAt(path.parent_path(), config);
+  return config;
+}
+
+void WriteRobotConfig(RobotConfig config, const fs::path& path) {
+  const fs::path folder = fs::absolute(path).parent_path();
+  config.ChangePaths([&folder](const std::string& named) {
+    const fs::path from_here = named;
+    if (from_here.is_absolute()) return named;
+    // Links among the folders are followed; the file's own name stays.
+    const fs::path holder = fs::absolute(from_here).parent_path();
+    return (fs::relative(holder, folder) / from_here.filename()).lexically_normal().string();
+  });
+  WriteFile(path, WriteJson(config.Fields()));
 }
 
 RobotConfig EffectiveConfig(const ConfigOptions& options) {
@@ -254,7 +290,8 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
   bool says_mode = options.Sets("mode");
   if (!options.file().empty()) {
     const std::string text = ReadFile(options.file(), kLargestFile);
-    config = FromFile(text, options.file());
+    config = ParseRobotConfig(text, options.file());
+    StartPathsAt(fs::path(options.file()).parent_path(), config);
     says_mode = says_mode || HasKey(text, "mode");
   }
   options.Override(config.Fields());

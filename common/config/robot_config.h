@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,6 +95,9 @@ struct RobotConfig {
 
   std::string ModeName() const;  // "stale", "every-3"
 
+  // Replaces every path of a file or folder that the configuration names.
+  void ChangePaths(const std::function<std::string(const std::string& path)>& changed);
+
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 
@@ -133,14 +137,19 @@ constexpr bool IsOnGpu(RobotConfig::Backend backend) {
 }
 constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
 
-// The defaults, overridden by the file. A file of class names is seen from the folder of the file
-// that names it, and becomes an absolute path. Throws InputError that names file and key.
+// The defaults, overridden by the file, whose relative paths start at its folder. Throws InputError
+// that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
 
-// Reads the options' file and overrides it with the other options. Throws InputError.
+// Writes what LoadRobotConfig reads from any working directory, with paths that start at the file's
+// folder. Throws InputError if the file cannot be written.
+void WriteRobotConfig(RobotConfig config, const std::filesystem::path& path);
+
+// Reads the options' file and overrides it with the other options, whose relative paths start at
+// the working directory. Throws InputError.
 RobotConfig EffectiveConfig(const ConfigOptions& options);
 
-// The same from a file's text.
+// The defaults, overridden by a file's text. Paths stay as they are.
 RobotConfig ParseRobotConfig(std::string_view text, std::string_view name);
 
 }  // namespace cacheinf

@@ -128,43 +128,72 @@ ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
   return settings;
 }
 
-std::vector<std::string> UnusedSettings(const RobotConfig& config) {
+namespace {
+
+// A setting of mode cache that differs from the usual one.
+struct ChangedSetting {
+  const char* key;
+  bool is_changed;
+  bool is_used;
+  const char* reason;  // why not
+  void (*reset)(const RobotConfig& usual, RobotConfig& to);
+};
+
+std::vector<ChangedSetting> UnusedOf(const RobotConfig& config) {
   if (config.mode != RobotConfig::Mode::kCache) return {};
   const CacheConfig& cache = config.cache;
   const CacheConfig usual;
   const TrackerConfig usual_tracker;
   const ReuseSettings resolved = Resolve(cache, config.tracker.change);
   const bool is_exact = !resolved.lossy;
-  const struct {
-    const char* key;
-    bool is_set;
-    bool is_used;
-    const char* reason;
-  } settings[] = {
+  std::vector<ChangedSetting> settings = {
       {"geometry", cache.geometry != usual.geometry, !is_exact,
-       "policy exact computes every frame where it is"},
+       "policy exact computes every frame where it is",
+       [](const auto& from, auto& to) { to.cache.geometry = from.cache.geometry; }},
       {"refresh", cache.refresh != usual.refresh, !is_exact,
-       "with policy exact nothing stored gets old"},
-      {"stem", cache.stem != usual.stem, !is_exact, "policy exact follows every change to the end"},
+       "with policy exact nothing stored gets old",
+       [](const auto& from, auto& to) { to.cache.refresh = from.cache.refresh; }},
+      {"stem", cache.stem != usual.stem, !is_exact, "policy exact follows every change to the end",
+       [](const auto& from, auto& to) { to.cache.stem = from.cache.stem; }},
       {"growth", cache.growth != usual.growth, !is_exact && resolved.lossy->growth.has_value(),
-       "only policy fixed grows what changed"},
+       "only policy fixed grows what changed",
+       [](const auto& from, auto& to) { to.cache.growth = from.cache.growth; }},
       {"change", cache.change != usual.change, TestsMaps(resolved),
-       "no map is tested with policy exact, or with fixed and no stem"},
+       "no map is tested with policy exact, or with fixed and no stem",
+       [](const auto& from, auto& to) { to.cache.change = from.cache.change; }},
       {"change_scales", !cache.change_scales.empty(), TestsMaps(resolved),
-       "no map is tested with policy exact, or with fixed and no stem"},
+       "no map is tested with policy exact, or with fixed and no stem",
+       [](const auto&, auto& to) { to.cache.change_scales.clear(); }},
       {"tracker", config.tracker.kind != usual_tracker.kind, resolved.follows_camera(),
-       "nothing follows the camera with cache.geometry none or policy exact"},
+       "nothing follows the camera with cache.geometry none or policy exact",
+       [](const auto& from, auto& to) { to.tracker.kind = from.tracker.kind; }},
       {"threshold", config.tracker.change.threshold != usual_tracker.change.threshold,
        PictureTest(resolved) != nullptr,
        "with policy exact or cache.stem above 0 the network gets every byte that changes, and "
-       "decides what a change is"},
+       "decides what a change is",
+       [](const auto& from, auto& to) {
+         to.tracker.change.threshold = from.tracker.change.threshold;
+       }},
   };
+  std::erase_if(settings, [](const ChangedSetting& setting) {
+    return !setting.is_changed || setting.is_used;
+  });
+  return settings;
+}
+
+}  // namespace
+
+std::vector<std::string> UnusedSettings(const RobotConfig& config) {
   std::vector<std::string> unused;
-  for (const auto& setting : settings) {
-    if (!setting.is_set || setting.is_used) continue;
+  for (const ChangedSetting& setting : UnusedOf(config)) {
     unused.push_back("cache." + std::string(setting.key) + " is not used: " + setting.reason);
   }
   return unused;
+}
+
+RobotConfig WithoutUnusedSettings(RobotConfig config) {
+  for (const ChangedSetting& setting : UnusedOf(config)) setting.reset(RobotConfig(), config);
+  return config;
 }
 
 }  // namespace cacheinf

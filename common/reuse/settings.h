@@ -79,6 +79,9 @@ ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured);
 // One sentence for each setting of mode cache that has no effect. None in other modes.
 std::vector<std::string> UnusedSettings(const RobotConfig& config);
 
+// Gives the usual values to what UnusedSettings would name.
+RobotConfig WithoutUnusedSettings(RobotConfig config);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_REUSE_SETTINGS_H_

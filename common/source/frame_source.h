@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -25,6 +26,8 @@ struct Frame {
   Picture picture;
   Tensor tensor;  // of the model's input, as the model has it
   Picture truth;  // one channel: the true class of every pixel, where the source knows it
+  // The picture as fitted to the model (PictureFit), if that is done already; else null.
+  std::shared_ptr<const std::vector<uint8_t>> fitted;
 };
 
 class FrameSource {

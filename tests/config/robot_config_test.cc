@@ -1,12 +1,15 @@
 #include "common/config/robot_config.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 #include "tests/testing/refusal.h"
 
@@ -169,6 +172,43 @@ TEST(RobotConfigTest, NamesTheMode) {
 TEST(RobotConfigTest, RefusesMissingAndLargeFiles) {
   EXPECT_THROW(LoadRobotConfig(kConfigs / "missing.json"), InputError);
   EXPECT_THROW(LoadRobotConfig(kConfigs), InputError);
+}
+
+class ConfigPathsTest : public FolderTest {};
+
+TEST_F(ConfigPathsTest, StartAtTheFilesFolder) {
+  WriteText("robot.json", R"({"model": "m.onnx", "source": "clip.mp4", "inputs": ["a=1", "b=b.npy"],
+    "decoder": {"class_names": "names.txt"}, "output": {"answers": "-", "summary": "/s.json"},
+    "server": {"schedule": "plans/s.json"}})");
+  const RobotConfig config = LoadRobotConfig(Path("robot.json"));
+  EXPECT_EQ(config.model, Path("m.onnx"));
+  EXPECT_EQ(config.source, Path("clip.mp4"));
+  EXPECT_EQ(config.inputs, (std::vector<std::string>{"a=1", "b=" + Path("b.npy")}));
+  EXPECT_EQ(config.model_config.decoder.class_names_file, Path("names.txt"));
+  EXPECT_EQ(config.output.answers, "-");
+  EXPECT_EQ(config.output.summary, "/s.json");
+  EXPECT_EQ(config.server.schedule, Path("plans/s.json"));
+  EXPECT_EQ(config.record.folder, "") << "names nothing";
+  for (const char* source :
+       {"2", "rtsp://camera/1", "generated", "generated:seed=7", "v ! appsink"}) {
+    WriteText("robot.json", fmt::format(R"({{"source": "{}"}})", source));
+    EXPECT_EQ(LoadRobotConfig(Path("robot.json")).source, source);
+  }
+}
+
+TEST_F(ConfigPathsTest, AreWrittenSoThatTheyAreFoundFromAnywhere) {
+  std::filesystem::create_directories(Path("found"));
+  RobotConfig config;
+  config.model = "models/m.onnx";
+  config.source = Path("clip.mp4");
+  config.output.answers = "-";
+  WriteRobotConfig(config, Path("found/robot.json"));
+  const RobotConfig again = LoadRobotConfig(Path("found/robot.json"));
+  EXPECT_EQ(std::filesystem::weakly_canonical(again.model),
+            std::filesystem::weakly_canonical(std::filesystem::absolute(config.model)));
+  EXPECT_FALSE(ParseRobotConfig(ReadFile(Path("found/robot.json")), "t").model.starts_with("/"));
+  EXPECT_EQ(again.source, config.source) << "is absolute, and stays so";
+  EXPECT_EQ(again.output.answers, "-");
 }
 
 TEST(RobotConfigTest, ParsesShapes) {

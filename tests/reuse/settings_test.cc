@@ -157,6 +157,17 @@ TEST(ReuseSettingsTest, NamesSettingsWithoutEffect) {
   EXPECT_EQ(unused(), (Keys{"cache.change", "cache.change_scales"}));
   config.cache.geometry = Geometry::kNone;
   EXPECT_EQ(unused(), (Keys{"cache.change", "cache.change_scales", "cache.tracker"}));
+
+  const RobotConfig usual;
+  const RobotConfig without = WithoutUnusedSettings(config);
+  EXPECT_TRUE(UnusedSettings(without).empty());
+  EXPECT_EQ(without.cache.change, usual.cache.change);
+  EXPECT_TRUE(without.cache.change_scales.empty());
+  EXPECT_EQ(without.tracker.kind, usual.tracker.kind);
+  EXPECT_EQ(without.cache.growth, 2) << "is used";
+  EXPECT_EQ(without.tracker.change.threshold, 0.2) << "is used";
+  config.cache.policy = Policy::kExact;
+  EXPECT_TRUE(UnusedSettings(WithoutUnusedSettings(config)).empty());
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,7 +19,11 @@
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
 #include "client/robot_setup.h"
+#include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/config/robot_config.h"
+#include "common/model/picture.h"
+#include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
@@ -150,6 +156,75 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
   }
 }
 
+// Every look at it takes so long, so that a run takes about as long as it looks often.
+class SteppingClock final : public Clock {
+ public:
+  explicit SteppingClock(std::chrono::milliseconds step) : step_(step) {}
+  std::chrono::nanoseconds Now() const override {
+    now_.Advance(step_);
+    return now_.Now();
+  }
+
+ private:
+  std::chrono::milliseconds step_;
+  mutable ManualClock now_;
+};
+
+// A dense run takes 6 looks: 48 ms, and 144.
+TEST_F(CalibrateTest, FortySecondsBuyTenTrialsOfASlowNetwork) {
+  using By = CalibrationOptions::By;
+  for (const auto& [step_ms, by] : {std::pair(8, By::kTime), std::pair(24, By::kWork)}) {
+    SCOPED_TRACE(testing::Message() << step_ms << " ms, by " << NameOf(by));
+    const SteppingClock clock{std::chrono::milliseconds(step_ms)};
+    CalibrationOptions options = Options(0.9, 0);
+    options.by = by;
+    options.budget_s = 40;
+    const std::string clip = "generated:seed=5,frames=64,width=160,height=128,camera=handheld";
+    const CalibrationResult result = Calibrate(SmallDemo(), clip, options, clock, stop_);
+    EXPECT_GE(result.trials, 10) << result.text;
+    EXPECT_LT(Milliseconds(clock.Now()), 1.3 * 40'000) << result.text;
+    EXPECT_NE(result.text.find("more would not leave 40 s time for 10 trials"), std::string::npos)
+        << result.text;
+  }
+}
+
+// All frames but the first ones of a clip are black, of which the network says one thing.
+TEST_F(CalibrateTest, CountsFramesWithEvidenceAndRefusesAClipWithNone) {
+  const RobotConfig config = SmallDemo();
+  const auto model = Compile(LoadGraph(config, false), config);
+  const auto clip_with = [&](size_t shown) {
+    std::vector<Frame> frames = ReadFrames(kClip);
+    for (size_t i = shown; i < frames.size(); ++i) {
+      const Picture& picture = frames[i].picture;
+      const auto bytes = static_cast<size_t>(picture.width * picture.height * picture.channels);
+      frames[i].picture = MakePicture(picture.width, picture.height, picture.channels,
+                                      std::vector<uint8_t>(bytes, 0));
+    }
+    return CalibrationClip(model, config, std::move(frames), clock_, stop_);
+  };
+  const CalibrationClip::Evidence all = clip_with(9).evidence();
+  EXPECT_EQ(all.chosen_by, 5);
+  EXPECT_EQ(all.held_out, 3);
+  const CalibrationClip::Evidence some = clip_with(3).evidence();
+  EXPECT_EQ(some.chosen_by, 2);
+  EXPECT_EQ(some.held_out, 0);
+  EXPECT_EQ(RefusalOf([&] { clip_with(0); }),
+            "the model finds nothing in the 6 frames that would choose the settings, so no answer "
+            "can agree with another; calibrate on a clip that shows what it looks for");
+}
+
+TEST_F(CalibrateTest, WarnsOfTooLittleEvidence) {
+  const std::string warning = "too few to rely on; calibrate on a clip that shows more";
+  EXPECT_NE(Run(Options(0.5, 1)).text.find(warning), std::string::npos);
+  const std::string longer = "generated:seed=5,frames=18,width=160,height=128,camera=handheld";
+  const CalibrationResult enough = Calibrate(SmallDemo(), longer, Options(0.5, 1), clock_, stop_);
+  EXPECT_EQ(enough.text.find(warning), std::string::npos) << enough.text;
+  EXPECT_NE(enough.text.find("11 of the 11 scored frames that choose and 6 of the 6 held out have "
+                             "anything to compare"),
+            std::string::npos)
+      << enough.text;
+}
+
 TEST_F(CalibrateTest, ATrialEndsWhenItIsToldTo) {
   const RobotConfig config = SmallDemo();
   CalibrationClip clip = MakeClip(config);
@@ -176,8 +251,8 @@ TEST_F(CalibrateTest, WritesAConfigurationAndAFrontier) {
   options.frontier = Path("frontier.csv");
   const CalibrationResult result = Run(options);
   EXPECT_TRUE(result.is_reached) << result.text;
-  EXPECT_NE(result.text.find("agreement is mIoU"), std::string::npos) << result.text;
-  EXPECT_NE(result.text.find("every-3"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("mIoU"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("--mode every-k --every 3"), std::string::npos) << result.text;
   const std::string written = ReadFile(Path("out.json"));
   EXPECT_EQ(LoadRobotConfig(Path("out.json")).mode, RobotConfig::Mode::kCache);
   Json found = Json::parse(written);
@@ -198,7 +273,7 @@ TEST_F(CalibrateTest, WritesAConfigurationAndAFrontier) {
   double work = 0;
   for (std::string line; std::getline(csv, line);) {
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), columns) << line;
-    if (line.starts_with("every-")) continue;
+    if (!line.starts_with("chosen,") && !line.starts_with("frontier,")) continue;
     chosen += line.starts_with("chosen,") ? 1 : 0;
     const double work_of_line = std::stod(line.substr(line.find(',') + 1));
     EXPECT_GT(work_of_line, work) << "not the cheapest first";
@@ -214,9 +289,13 @@ TEST_F(CalibrateTest, WritesTheSafestWhereNothingReachesTheTarget) {
   // The exact policy, which is tried first, computes every frame of a moving camera whole.
   const CalibrationResult result = Run(Options(1.0, 2));
   EXPECT_FALSE(result.is_reached);
-  EXPECT_NE(result.text.find("no settings reach an agreement of 1 "), std::string::npos)
+  EXPECT_NE(result.text.find("dense runs are the better choice: no settings of mode cache reach "
+                             "mIoU 1 for less"),
+            std::string::npos)
       << result.text;
-  EXPECT_EQ(LoadRobotConfig(Path("out.json")).cache.policy, CacheConfig::Policy::kExact);
+  const RobotConfig written = LoadRobotConfig(Path("out.json"));
+  EXPECT_EQ(written.mode, RobotConfig::Mode::kDense);
+  EXPECT_EQ(written.cache.policy, CacheConfig::Policy::kExact);
 }
 
 TEST_F(CalibrateTest, StoppedBeforeAnythingWasTriedItWritesNothing) {
@@ -232,14 +311,14 @@ TEST_F(CalibrateTest, ByTimeTheFrontierIsOneOfTimes) {
   options.by = CalibrationOptions::By::kTime;
   options.frontier = Path("frontier.csv");
   const CalibrationResult result = Run(options);
-  EXPECT_NE(result.text.find("every-3"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("ranked by time"), std::string::npos) << result.text;
   EXPECT_TRUE(fs::exists(Path("out.json")));
   std::ifstream csv(Path("frontier.csv"));
   std::string line;
   std::getline(csv, line);
   EXPECT_TRUE(line.starts_with("name,work,agreement,latency,time,held_out_work,")) << line;
   double longest = 0;
-  while (std::getline(csv, line) && !line.starts_with("every-")) {
+  while (std::getline(csv, line) && !line.starts_with("dense,")) {
     size_t begin = 0;
     for (int i = 0; i < 4; ++i) begin = line.find(',', begin) + 1;
     const double time = std::stod(line.substr(begin));
@@ -341,6 +420,31 @@ TEST_F(CalibrateCommandTest, CalibratesBesideTheConfiguration) {
   unreachable[11] = "1";
   unreachable[13] = "1";
   EXPECT_EQ(Run(unreachable).exit_code, 1);
+}
+
+// A user calibrates in one folder, and runs what was found from another.
+TEST_F(CalibrateCommandTest, WhatItWritesRunsFromAnywhereWithoutAWarning) {
+  fs::create_directories(Path("models"));
+  fs::create_directories(Path("found"));
+  fs::copy_file(kConfigs / "models" / "demo_segmentation.onnx", Path("models/demo.onnx"));
+  fs::copy_file(kConfigs / "demo.json", Path("models/demo.json"));
+  const auto run_in = [](const std::string& folder, const std::string& arguments) {
+    return RunCommand({"/bin/sh", "-c",
+                       "cd " + folder + " && " + ProgramPath("cacheinf-robot") + " " + arguments});
+  };
+  for (const char* agreement : {"0.7", "1"}) {  // reached by mode cache, and by none
+    const CommandResult found = run_in(
+        folder_, std::string("calibrate --config models/demo.json --model models/demo.onnx "
+                             "--shape 1x3x128x160 --threads 1 --trials 12 --out found/demo.json ") +
+                     "--agreement " + agreement + " --source " + kClip);
+    ASSERT_NE(found.exit_code, 2) << found.error;
+    const std::string rest = "--config " + Path("found/demo.json") + " --source " + kClip;
+    for (const char* mode : {"", " --mode cache"}) {
+      const CommandResult result = run_in("/", "run " + rest + mode);
+      EXPECT_EQ(result.exit_code, 0) << result.error;
+      EXPECT_EQ(result.error.find("warning"), std::string::npos) << result.error;
+    }
+  }
 }
 
 TEST_F(CalibrateCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {

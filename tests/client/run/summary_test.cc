@@ -5,8 +5,17 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "client/answer/answer.h"
+#include "client/robot_setup.h"
+#include "common/answer/answers.h"
+#include "common/config/robot_config.h"
+#include "common/model/graph/graph.h"
+#include "common/reuse/verdict.h"
+#include "tests/client/demo_config.h"
 
 namespace cacheinf {
 namespace {
@@ -194,6 +203,55 @@ TEST(SummaryTest, TellsWhatTheGuardKnows) {
       Line(summary, "guard"),
       "guard    normal, agreement 0.9500, 9 samples, 8 had anything to compare, 0 of them bad, "
       "0 changes of level");
+}
+
+TEST(SummaryTest, AsJsonTellsWhatItsAgreementRestsOn) {
+  const RobotConfig config = DemoConfig("1x3x96x128");
+  const Graph graph = LoadGraph(config, /*has_tensors=*/false);
+  const AnswerReader reader(graph, config.model_config.decoder);
+  const auto json_of = [&](const Summary& summary) {
+    return nlohmann::json::parse(ToJsonText(summary, config, reader));
+  };
+  Summary summary;
+  EXPECT_FALSE(json_of(summary).contains("guard"));
+  summary.guard.emplace();
+  summary.guard->samples = 9;
+  summary.guard->state.is_in_doubt = true;
+  summary.agreement.emplace();
+  summary.agreement->Add(Detections(), {{}}, Detections(), {{}});
+  nlohmann::json json = json_of(summary);
+  EXPECT_EQ(json["guard"]["samples"], 9);
+  EXPECT_EQ(json["guard"]["samples_with_evidence"], 0);
+  EXPECT_EQ(json["guard"]["in_doubt"], true);
+  EXPECT_FALSE(json["guard"].contains("agreement")) << "nothing was compared";
+  EXPECT_EQ(json["agreement"]["frames"], 1);
+  EXPECT_EQ(json["agreement"]["frames_with_evidence"], 0);
+  EXPECT_FALSE(json["agreement"].contains("f1")) << "nothing was compared";
+
+  const Detections box = {{{{0, 0.5f}, 0, 0, 9, 9}}};
+  summary.agreement->Add(box, {{}}, box, {{}});
+  summary.guard->with_evidence = 8;
+  summary.guard->state = {SafetyLevel::kNormal, 0.95};
+  json = json_of(summary);
+  EXPECT_EQ(json["guard"]["samples_with_evidence"], 8);
+  EXPECT_EQ(json["guard"]["in_doubt"], false);
+  EXPECT_EQ(json["guard"]["agreement"], 0.95);
+  EXPECT_EQ(json["agreement"]["frames_with_evidence"], 1);
+  EXPECT_EQ(json["agreement"]["f1"], 1.0);
+}
+
+TEST(AnswerLineTest, TellsWhetherItsGuardIsInDoubt) {
+  const RobotConfig config = DemoConfig("1x3x96x128");
+  const Graph graph = LoadGraph(config, /*has_tensors=*/false);
+  const AnswerReader reader(graph, config.model_config.decoder);
+  Answer answer;
+  answer.content = ClassMap{1, 1, {0}};
+  const auto guard_of = [&] { return nlohmann::json::parse(ToJsonLine(answer, reader))["guard"]; };
+  EXPECT_TRUE(guard_of().is_null()) << "there is none";
+  answer.guard = GuardState{SafetyLevel::kNormal, {}, true};
+  EXPECT_EQ(guard_of(), nlohmann::json({{"level", "normal"}, {"in_doubt", true}}));
+  answer.guard = GuardState{SafetyLevel::kSafer, 0.5};
+  EXPECT_EQ(guard_of(), nlohmann::json({{"level", "safer"}, {"agreement", 0.5}}));
 }
 
 TEST(SummaryTest, PrintsNoBandwidthThatIsAGuess) {
