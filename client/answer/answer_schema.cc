@@ -5,6 +5,7 @@
 #include "client/answer/answer.h"
 #include "common/base/words.h"
 #include "common/model/graph/head.h"
+#include "common/reuse/frame_work.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
@@ -136,6 +137,13 @@ const std::vector<Entry> kAnswer = {
     {"work", Type::kNumber, "Where results are kept: share of a dense run's multiply-adds.",
      kSometimes},
     {"rests", Type::kYes, "All was computed because reuse did not pay.", kSometimes},
+    {"rests_because",
+     Type::kText,
+     "Why it did not pay.",
+     kSometimes,
+     kNone,
+     0,
+     {NameOf(Rest::kTooMuchChanged), NameOf(Rest::kTooSlow)}},
     {"lost", Type::kText, "All was computed because the camera was lost: why.", kSometimes},
     {"guard", Type::kObject, "What the guard thinks, if there is one.", kSometimes, kGuard},
     {"emulated", Type::kText, "The robot and the link that --emulate stands for.", kSometimes},

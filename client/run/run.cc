@@ -314,6 +314,7 @@ class Run {
  private:
   void SurroundRobot(const std::shared_ptr<const CompiledModel>& model) {
     if (check_) start_ += check_->time_spent();
+    timing_ = {};
     if (config_.check > 0) check_.emplace(model, config_, clock_);
     if (config_.mode == RobotConfig::Mode::kCache && config_.guard.is_on) {
       guard_.emplace(model, config_.guard, Resolve(config_.cache, config_.tracker.change),

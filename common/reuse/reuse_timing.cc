@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kWholeFrames = 5;
 constexpr std::chrono::milliseconds kLeast(2);
+// A little longer for much less work is no loss.
+constexpr double kSlow = 1.1;
+constexpr double kSlowAgainstFirst = 2.0 / 3;
 constexpr int kCause = 2;
 constexpr int kForAWhile = 4;
 
@@ -25,7 +28,8 @@ void ReuseTiming::Note(const FrameWork& work, Time took, int64_t frame) {
   if (work.loss != Loss::kNone) return;
   if (work.is_dense) return NoteWhole(took);
   if (whole_.empty()) return;
-  if (took < kLeast || took <= Limit()) {
+  const double slow = whole_.size() == 1 ? kSlowAgainstFirst : kSlow;
+  if (took < kLeast || took <= slow * Whole()) {
     if (slow_ >= kForAWhile) {
       LogInfo(fmt::format("frame {}: reusing results is quicker again, so the robot reuses them",
                           frame));
@@ -38,7 +42,7 @@ void ReuseTiming::Note(const FrameWork& work, Time took, int64_t frame) {
   LogWarning(fmt::format(
       "frame {}: reusing results took {:.1f} ms where computing everything takes {:.1f} ms, so the "
       "robot computes frames whole, and tries again now and then",
-      frame, Milliseconds(took), Milliseconds(Limit())));
+      frame, Milliseconds(took), Milliseconds(Whole())));
 }
 
 void ReuseTiming::NoteWhole(Time took) {
@@ -46,8 +50,8 @@ void ReuseTiming::NoteWhole(Time took) {
   if (whole_.size() > kWholeFrames) whole_.pop_front();
 }
 
-ReuseTiming::Time ReuseTiming::Limit() const {
-  if (whole_.size() == 1) return whole_.front() / 2;
+// The median.
+ReuseTiming::Time ReuseTiming::Whole() const {
   std::vector<Time> times(whole_.begin(), whole_.end());
   // Of two, the first was slower for its new memory.
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);

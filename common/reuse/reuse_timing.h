@@ -12,10 +12,10 @@ namespace cacheinf {
 // Knows by the clock whether reuse pays: kernels that compute some pixels take longer for each than
 // those that compute all, and how much longer depends on the network.
 //
-// A frame in which something was reused is slow if it takes longer than the median of the last
-// whole ones. While only the first is known, whose memory was new, half of that is the limit: then
-// a whole frame follows, and more is known. Frames of less than 2 ms are never slow. Two slow
-// frames in a row are a cause to rest; after a rest one is.
+// A frame in which something was reused is slow if it takes more than 1.1 times the median of the
+// last whole ones. While only the first is known, whose memory was new, two thirds of that are the
+// limit: then a whole frame follows, and more is known. Frames of less than 2 ms are never slow.
+// Two slow frames in a row are a cause to rest; after a rest one is.
 class ReuseTiming {
  public:
   using Time = std::chrono::nanoseconds;
@@ -29,7 +29,7 @@ class ReuseTiming {
 
  private:
   void NoteWhole(Time took);
-  Time Limit() const;
+  Time Whole() const;
 
   std::deque<Time> whole_;  // the last few, the newest last
   int slow_ = 0;            // in a row

@@ -6,16 +6,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/reuse/frame_cache.h"
 #include "common/reuse/in_place.h"
+#include "common/reuse/sampling.h"
 #include "tests/reuse/demo_network.h"
 
-// A robot whose cache is not quicker computes everything.
+// A robot whose cache is neither right nor quicker computes everything, and says so.
 
 namespace cacheinf {
 namespace {
@@ -67,7 +67,7 @@ class ReuseTimingTest : public testing::Test {
 // With 30 % of the work, but longer than all of it.
 TEST_F(ReuseTimingTest, WhereReuseIsSlowerAlmostAllFramesAreComputedWhole) {
   Start({.policy = CacheConfig::Policy::kExact});
-  Show(milliseconds(200), milliseconds(126));  // the first, in new memory
+  Show(milliseconds(150), milliseconds(126));  // the first, in new memory
   std::vector<int> tries;
   for (int frame = 1; frame < 200; ++frame) {
     if (Show(milliseconds(100), milliseconds(126)) == Rest::kNone) tries.push_back(frame);
@@ -78,11 +78,18 @@ TEST_F(ReuseTimingTest, WhereReuseIsSlowerAlmostAllFramesAreComputedWhole) {
 TEST_F(ReuseTimingTest, WhereItIsQuickerOneWholeFrameShowsThat) {
   Start({.policy = CacheConfig::Policy::kExact});
   Show(milliseconds(200), milliseconds(90));
-  EXPECT_EQ(Rested(100, milliseconds(100), milliseconds(90)), 0) << "less than half of the first";
+  EXPECT_EQ(Rested(100, milliseconds(100), milliseconds(90)), 0) << "too little of the first";
   Start({.policy = CacheConfig::Policy::kExact});
   frame_ = 0;
   Show(milliseconds(120), milliseconds(90));
   EXPECT_EQ(Rested(100, milliseconds(100), milliseconds(90)), 1);
+}
+
+TEST_F(ReuseTimingTest, ALittleLongerForLessWorkIsNoCause) {
+  Start({.policy = CacheConfig::Policy::kExact});
+  Show(milliseconds(120), milliseconds(105));
+  EXPECT_EQ(Rested(100, milliseconds(100), milliseconds(105)), 1) << "to know a whole frame's time";
+  EXPECT_GT(Rested(100, milliseconds(100), milliseconds(115)), 80);
 }
 
 TEST_F(ReuseTimingTest, OneSlowFrameIsNoCauseAndOneQuickFrameEndsARest) {
@@ -121,6 +128,28 @@ TEST_F(ReuseTimingTest, SaysOnceThatItRunsDenseAndOnceThatItReusesAgain) {
   EXPECT_NE(quick.find("reusing results is quicker again, so the robot reuses them\n"),
             std::string::npos)
       << quick;
+}
+
+// Every answer that reuses anything is wrong.
+TEST(SamplingTest, AtTheLastLevelFramesAreComputedWholeAndTheLogSaysSo) {
+  const auto graph = MakeDemoNetwork(kHeight, kWidth);
+  Sampling sampling(*graph, {.share = 1}, Resolve({}, {}), /*has_bands=*/false);
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  int64_t frame = 0;
+  while (sampling.verdict().level != SafetyLevel::kDense && frame < 1000) {
+    if (sampling.Next(/*is_whole=*/false, frame) != nullptr) {
+      sampling.Judge(AgreementSample{0.67, 1}, frame);
+    }
+    ++frame;
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  SetLogLevel(LogLevel::kOff);
+  EXPECT_LT(frame, 1000);
+  EXPECT_NE(log.find("guard: reused results do not agree at any level, so the robot computes "
+                     "frames whole\n"),
+            std::string::npos)
+      << log;
 }
 
 }  // namespace

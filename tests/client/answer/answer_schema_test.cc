@@ -12,6 +12,7 @@
 
 #include "client/answer/answer.h"
 #include "common/base/file.h"
+#include "common/reuse/frame_work.h"
 #include "common/reuse/loss.h"
 #include "common/reuse/verdict.h"
 #include "tests/testing/json_schema.h"
@@ -36,7 +37,7 @@ Answer FullAnswer(AnswerContent content) {
   answer.deadline_ms = 5;
   answer.work.emplace();
   answer.work->loss = static_cast<Loss>(1);
-  answer.work->rests = true;
+  answer.work->rest = Rest::kTooSlow;
   answer.guard = GuardState{SafetyLevel::kSafer, 0.75, true};
   answer.server.emplace();
   answer.emulation = "20 Mbit/s";

@@ -282,8 +282,8 @@ TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
   EXPECT_EQ(steps, expected);
 }
 
-// By the clock here all frames take as long, so the second and the third take more than half of the
-// first. What follows is decided by the recording alone when it is replayed.
+// By the clock here all frames take as long, so the second and the third take more than two thirds
+// of the first. What follows is decided by the recording alone when it is replayed.
 TEST_F(FailingRunTest, AReplayRestsWhereTheRunDidWhateverTheClockSays) {
   RobotConfig config = Everything();
   config.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";
