@@ -123,9 +123,8 @@ bool HasPlaces(const AnswerContent& content) {
 }
 
 // What a robot would answer; drawn, too, if there is something to draw.
-std::string AnswerToFrame(const RobotConfig& config, const Picture& frame, int threads,
+std::string AnswerToFrame(Graph graph, const RobotConfig& config, const Picture& frame, int threads,
                           const std::filesystem::path& picture) {
-  Graph graph = LoadGraph(config, /*has_tensors=*/false);
   const auto model = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), MakeBackend(config, threads));
   const PictureSpec& spec = model->graph().picture;
@@ -158,7 +157,8 @@ std::string RunCheckCommand(const RobotConfig& config, const std::filesystem::pa
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
   const std::string source = config.source.empty() ? "generated" : config.source;
   const Picture frame = FirstFrame(source);
-  std::string text = InputsText(LoadGraph(config, /*has_tensors=*/false));
+  Graph graph = LoadGraph(config, /*has_tensors=*/false);
+  std::string text = InputsText(graph);
   const std::optional<HeadTrial> trial = TryHead(config, frame, threads);
   *contradicts = trial && !trial->contradiction.empty();
   if (!trial) {
@@ -180,7 +180,7 @@ std::string RunCheckCommand(const RobotConfig& config, const std::filesystem::pa
   return text +
          fmt::format("the answer to the first frame of {} ({}x{})\n", source, frame.width,
                      frame.height) +
-         AnswerToFrame(config, frame, threads, drawn);
+         AnswerToFrame(std::move(graph), config, frame, threads, drawn);
 }
 
 }  // namespace cacheinf

@@ -153,7 +153,7 @@ Graph EveryKind() {
                    PictureSpec::Resize::kAntialias,
                    700};
   graph.head = {HeadKind::kYolov8Pose, 3, 17, 3, 0, false, true};
-  graph.notes = {"pose", {"person", "it's"}, 32, {384, 640}, {17, 3}, true, "a model"};
+  graph.notes = {"pose", {"person", "it's"}, 32, {384, 640}, {17, 3}, true, true, "a model"};
   return graph;
 }
 

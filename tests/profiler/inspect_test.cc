@@ -151,12 +151,14 @@ TEST(InspectTest, ShowsInputsOutputsAndNotesFirst) {
   EXPECT_EQ(head(),
             "input   1x3x384x640  float32  image\n"
             "output  1x192x320    int64    op1\n");
-  graph.notes = {"pose", {"a", "b", "c\nd", "e", "f", "g"}, 32, {384, 640}, {17, 3}, true, "A net"};
-  EXPECT_EQ(head(),
-            "input   1x3x384x640  float32  image\n"
-            "output  1x192x320    int64    op1\n"
-            "notes   A net; task pose; 6 classes (0 a, 1 b, 2 c\\x0ad, 3 e, 4 f, …); stride 32; "
-            "images 384 high, 640 wide; 17 keypoints of 3 numbers; boxes are final\n");
+  graph.notes = {"pose", {"a", "b", "c\nd", "e", "f", "g"}, 32, {384, 640}, {17, 3}, true, true,
+                 "A net"};
+  EXPECT_EQ(
+      head(),
+      "input   1x3x384x640  float32  image\n"
+      "output  1x192x320    int64    op1\n"
+      "notes   A net; task pose; 6 classes (0 a, 1 b, 2 c\\x0ad, 3 e, 4 f, …); stride 32; "
+      "images 384 high, 640 wide; 17 keypoints of 3 numbers; pictures of bytes; boxes are final\n");
   const nlohmann::json notes = ToJson(Inspect(graph))["notes"];
   EXPECT_EQ(notes["task"], "pose");
   EXPECT_EQ(notes["class_names"].size(), 6U);
