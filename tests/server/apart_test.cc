@@ -252,9 +252,7 @@ TEST_F(SlowApartPlanned, WhatTheServerFinishesWithoutTheRobotTheNextOneGets) {
   const auto server = StartServer();
   Process robot(SlowRobot(60, {"--server-wait", "10"}), environment_);
   EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
-  EXPECT_TRUE(server->HasPrinted("the schedule for model 'demo_segmentation' is kept in",
-                                 std::chrono::minutes(2)))
-      << server->output();
+  EXPECT_TRUE(server->HasPrinted("is kept in", std::chrono::minutes(2))) << server->output();
   Process next(SlowRobot(60, {"--server-wait", "10"}), environment_);
   EXPECT_EQ(next.Wait(kLong), 0) << next.output();
   EXPECT_EQ(CountOf("the server has sent a first plan", next.output()), 0) << next.output();
