@@ -15,8 +15,8 @@ namespace cacheinf {
 double TimeDenseFrame(const std::shared_ptr<const CompiledModel>& model, const Clock& clock);
 
 // Returns what the request's profile may be like, until it is measured: a whole frame's time,
-// shared out to operators by what they compute, and tables of what codecs take. The model is the
-// request's graph, compiled for its backend.
+// shared out to operators by what they compute, its answer, and tables of what codecs take. The
+// model is the request's graph, compiled for its backend.
 Profile RoughProfile(const ProfileRequest& request,
                      const std::shared_ptr<const CompiledModel>& model, const Clock& clock);
 

@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/status_line.h"
 #include "common/config/configured_model.h"
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"
@@ -146,12 +147,12 @@ std::string ScheduleMaker::Finish(const Order& order) {
   const std::lock_guard lock(working_);
   const Profile& robot = order.robot;
   if (!KnownProfile(order.request, order.profile_file)) WaitForQuiet();
-  bool is_announced = false;
-  const auto on_progress = [&](double, double left_s) {
-    if (!std::exchange(is_announced, true)) {
-      LogInfo(
-          fmt::format("measuring model '{}' for a schedule, about {:.0f} s", robot.model, left_s));
-    }
+  StatusLine status(clock_);
+  const auto on_progress = [&](double done, double left_s) {
+    status.Show([&] {
+      return fmt::format("measuring model '{}' for a schedule: {:.0f} %, about {:.0f} s left",
+                         robot.model, 100 * done, left_s);
+    });
     return !stops_;
   };
   const Profile measured =

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/exec/compiled_model.h"
 #include "common/plan/profile.h"
+#include "common/plan/schedule.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/folder_test.h"
 

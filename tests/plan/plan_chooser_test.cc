@@ -231,6 +231,19 @@ TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
   EXPECT_LE(switches_, 4) << "of 40 occasions";
 }
 
+// As when a schedule of better figures comes.
+TEST_F(PlanChooserTest, ANewChooserGoesOnWhereTheOneBeforeItWas) {
+  AnswerMany(std::nullopt, 0.1);
+  const auto nearby = [](const Situation&) { return std::vector<Plan>(); };
+  const PlanChooser::Link link = {true, {20}, {20}, 4.0};
+  PlanChooser afresh(pair_.robot, pair_.server, nearby);
+  EXPECT_EQ(afresh.Choose(link).kind, Plan::Kind::kRemote) << afresh.Reason();
+  PlanChooser next(pair_.robot, pair_.server, nearby);
+  next.GoOnFrom(chooser_);
+  EXPECT_EQ(next.Choose(link), Plan()) << next.Reason();
+  EXPECT_EQ(next.situation().robot_work, chooser_.situation().robot_work);
+}
+
 TEST_F(PlanChooserTest, WhatFramesTookWhileAServerWasMetIsForgotten) {
   robot_factor_ = 5;
   AnswerMany(std::nullopt);

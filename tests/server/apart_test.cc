@@ -204,9 +204,15 @@ class ApartPlanned : public Apart {
  protected:
   ApartPlanned() { environment_["CACHEINF_CACHE"] = folder_ / "cache"; }
 
-  // Twenty times as slow as the server.
+  // Twenty times as slow as the server, with a network that takes more time than messages do.
   Arguments SlowRobot(int frames, const Arguments& more = {}) const {
-    return Robot(frames, Arguments{"--mode", "cacheinf", "--emulate", "20x"} + more);
+    const std::filesystem::path configs = SourceFolder() / "configs";
+    Arguments words = Robot(frames, Arguments{"--mode", "cacheinf", "--emulate", "20x", "--config",
+                                              configs / "demo.json"} +
+                                        more);
+    std::ranges::replace(words, (folder_ / "model").string(),
+                         (configs / "models/demo_segmentation.onnx").string());
+    return words;
   }
 
   std::map<std::string, std::string> environment_ = kEnvironment;
@@ -246,9 +252,7 @@ TEST_F(SlowApartPlanned, WhatTheServerFinishesWithoutTheRobotTheNextOneGets) {
   const auto server = StartServer();
   Process robot(SlowRobot(60, {"--server-wait", "10"}), environment_);
   EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
-  EXPECT_TRUE(
-      server->HasPrinted("the schedule for model 'yolo' is kept in", std::chrono::minutes(2)))
-      << server->output();
+  EXPECT_TRUE(server->HasPrinted("is kept in", std::chrono::minutes(2))) << server->output();
   Process next(SlowRobot(60, {"--server-wait", "10"}), environment_);
   EXPECT_EQ(next.Wait(kLong), 0) << next.output();
   EXPECT_EQ(CountOf("the server has sent a first plan", next.output()), 0) << next.output();

@@ -438,11 +438,18 @@ TEST_F(SlowServe, RobotAndServerMeasureThemselvesAndSolveAScheduleAndKeepIt) {
     EXPECT_EQ(count(both.output(), "the server has sent a schedule"), schedules) << both.output();
     EXPECT_EQ(count(both.output(), "the robot has measured itself"), is_first ? 1 : 0);
     EXPECT_EQ(count(both.output(), "the server has sent a first plan") > 0, is_first);
+    const auto is_planned = [](const std::string& line) {
+      return line.find("\"plan\"") != line.npos;
+    };
+    const auto has_plans = [&] {
+      return std::ranges::any_of(LinesOf(folder_ / "planned.jsonl"), is_planned);
+    };
+    for (int i = 0; i < 50 && !has_plans(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    EXPECT_TRUE(has_plans());
     both.Signal(SIGTERM);
     (void)both.Wait(kLong);
-    const std::vector<std::string> lines = LinesOf(folder_ / "planned.jsonl");
-    EXPECT_TRUE(std::ranges::any_of(
-        lines, [](const std::string& line) { return line.find("\"plan\"") != line.npos; }));
     fs::remove_all(folder_ / "planned");
   }
 }
