@@ -17,58 +17,12 @@
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
+#include "tests/reuse/answering.h"
 
 // A guard judges a cached network on a generated clip: pictures, states and answers, but no robot.
 
 namespace cacheinf {
 namespace {
-
-// Answers the frames of a clip, each from what is stored of those before.
-class Answering {
- public:
-  Answering(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
-            const Clock& clock)
-      : settings_(Resolve(config.cache, config.tracker.change)),
-        state_(model, OptionsFor(settings_, model->graph())),
-        reader_(model->graph(), config.model_config.decoder),
-        cache_(settings_, MakeGeometry(settings_, model->graph(), MakeTracker(config.tracker)),
-               clock, state_),
-        guard_(model, config.guard, settings_, config.model_config.decoder, clock) {}
-
-  // Answers a frame. Returns whether something was reused.
-  bool Answer(const Frame& frame) {
-    if (!fit_) fit_.emplace(state_.graph().picture, frame.picture.width, frame.picture.height);
-    pixels_.resize(picture().byte_count());
-    fit_->Resize(frame.picture, {0, picture().height}, pixels_.data());
-    const FrameWork work = cache_.Run(picture(), guard_.verdict(), frame.index);
-    content_ = reader_.Read(state_, {&*fit_, cache_.reuse().placement().frame_from_seen});
-    return !work.is_dense;
-  }
-
-  void Judge() {
-    const Reuse& reuse = cache_.reuse();
-    guard_.Judge({reuse.decision(), content_, state_, picture(), reuse.seen(), &*fit_});
-  }
-
-  void Refresh() { cache_.Refresh(picture(), guard_.verdict()); }
-
-  PictureView picture() const {
-    const PictureSpec& spec = state_.graph().picture;
-    return {pixels_.data(), spec.width, spec.height, fit_->channels()};
-  }
-  const AnswerContent& content() const { return content_; }
-  const Guard& guard() const { return guard_; }
-
- private:
-  ReuseSettings settings_;
-  ModelState state_;
-  AnswerReader reader_;
-  FrameCache cache_;
-  Guard guard_;
-  std::optional<PictureFit> fit_;
-  std::vector<uint8_t> pixels_;
-  AnswerContent content_;
-};
 
 // Maps of four rows of class 0, one of which has some pixels of other classes.
 class CompareRowsTest : public ::testing::Test {
