@@ -248,7 +248,7 @@ def yolov8_segment(outputs, placement, limits):
         mask = cv2.resize(mask[top:bottom, left:right], (frame_width, frame_height),
                           interpolation=cv2.INTER_LINEAR)
         y, x = np.ogrid[:frame_height, :frame_width]
-        left_edge, top_edge, right_edge, bottom_edge = box["box"]
+        left_edge, top_edge, right_edge, bottom_edge = box["box"].round()  # crop_mask
         inside = (x >= left_edge) & (x < right_edge) & (y >= top_edge) & (y < bottom_edge)
         box["mask"] = (mask > 0) & inside
     return answer
