@@ -295,7 +295,6 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
     says_mode = says_mode || HasKey(text, "mode");
   }
   options.Override(config.Fields());
-  FindClassNames(config, "");
   const bool has_server = !config.server.address.empty();
   if (has_server && !says_mode) config.mode = RobotConfig::Mode::kCacheinf;
   config.Check();
