@@ -12,6 +12,7 @@ import datetime
 import json
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -300,7 +301,8 @@ def row_of(network, clip, frames, robot, path, folders):
     row["auto"] = recognised_kind(network, robot, path, source, folders)
     answered = robot_answers(network, robot, path, source, len(frames), folders)
     if isinstance(answered, str):
-        sentence = answered.removeprefix("cacheinf-robot: ").replace(str(path), path.name)
+        # Without the folders of files.
+        sentence = re.sub(r"/\S*/", "", answered.removeprefix("cacheinf-robot: "))
         return row | {"verdict": "refused", "reason": sentence}
     ours, row["robot_ms"] = answered
     theirs, row["onnxruntime_ms"] = reference_answers(network, path, frames)

@@ -216,9 +216,9 @@ NETWORKS = [
         note="the map, cut at a half; its project cuts at .3 and puts boxes around"),
     # Heads with planted objects.
     Network("YOLOv3 (Darknet)", Planted(planted.yolov3), "yolov3", "F1",
-            refer.raw_heads(refer.darknet_boxes), ready="yolov3.json"),
+            refer.raw_heads(refer.darknet_boxes), prepare=refer.grey_letterbox, ready="yolov3.json"),
     Network("YOLOv4 (Darknet)", Planted(planted.yolov4), "yolov4", "F1",
-            refer.raw_heads(refer.yolov4_boxes, refer.LATER_ANCHORS)),
+            refer.raw_heads(refer.yolov4_boxes, refer.LATER_ANCHORS), prepare=refer.stretch),
     Network("YOLOv7, raw heads", Planted(planted.yolov7), "yolov7", "F1",
             refer.raw_heads(refer.yolov5_boxes, refer.LATER_ANCHORS)),
     Network("YOLOv5, decoded", Planted(planted.yolov5), "boxes", "F1", refer.yolov5_rows,
@@ -232,8 +232,7 @@ NETWORKS = [
             ready="yolov8-pose.json"),
     Network(
         "YOLOv8-seg", Planted(planted.yolov8_segment), "yolov8-segment", "mask IoU",
-        refer.yolov8_segment, limits=refer.Thresholds(overlap=0.7), ready="yolov8-segment.json",
-        note="edges by up to a pixel: its project first enlarges masks to the network's picture"),
+        refer.yolov8_segment, limits=refer.Thresholds(overlap=0.7), ready="yolov8-segment.json"),
     Network("YOLOv8-obb", Planted(planted.yolov8_obb), "yolov8-obb", "F1", refer.yolov8_obb,
             limits=refer.Thresholds(overlap=0.7), ready="yolov8-obb.json"),
     Network("YOLOv8 before its decoder", Planted(planted.yolov8_raw), "yolov8-raw", "F1",

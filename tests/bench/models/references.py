@@ -43,7 +43,7 @@ class Placement:
 # ---- Preparation: a BGR frame to levels of the network's size, and the Placement ----
 
 
-def letterbox(frame, width, height):
+def letterbox(frame, width, height, border=114):
     """Ultralytics' LetterBox, auto=False, and its scale_boxes."""
     rows, columns = frame.shape[:2]
     ratio = min(height / rows, width / columns)
@@ -54,8 +54,13 @@ def letterbox(frame, width, height):
     top, bottom = round(down - 0.1), round(down + 0.1)
     left, right = round(across - 0.1), round(across + 0.1)
     boxed = cv2.copyMakeBorder(frame, top, bottom, left, right, cv2.BORDER_CONSTANT,
-                               value=(114, 114, 114))
+                               value=(border,) * 3)
     return boxed, Placement((columns, rows), (width, height), (ratio, ratio), (left, top))
+
+
+def grey_letterbox(frame, width, height):
+    """YOLOv3's in the ONNX Model Zoo, as Darknet's: half grey."""
+    return letterbox(frame, width, height, border=128)
 
 
 def corner_letterbox(frame, width, height):
