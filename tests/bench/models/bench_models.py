@@ -1,9 +1,9 @@
 """What the robot reads from networks' outputs beside what their projects read from ONNX Runtime's.
 
 Run it through `scripts/bench models`. For each network and clip the project's preparation, ONNX
-Runtime and the project's reading, written out in references.py, answer the frames; the robot answers
-the same frames, as pictures in a folder. Prints a table and exits with 1 if a network differs beyond
-what is known of it.
+Runtime and the project's reading, written out in references.py, answer the frames; the robot
+answers the same frames, as pictures in a folder. Prints a table and exits with 1 if a network
+is refused, or differs beyond what is known of it.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import datetime
 import json
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from networks import NETWORKS, Unavailable
 SHARED_CLIPS = ("bedroom.mp4", "tennis")
 GENERATED_CLIPS = {
     "generated, still": "generated:seed=9000040,frames={},width=320,height=240,camera=still",
-    "generated, moving": "generated:seed=9000041,frames={},width=320,height=240,camera=travel",
+    "generated, moving": "generated:seed=9000041,frames={},width=320,height=240,camera=travel"
 }
 
 
@@ -62,8 +63,10 @@ class Robot:
 
     def run(self, *arguments):
         """None, or the sentence with which it refuses."""
-        command = [self.program, "run", "--mode", "dense", "--threads", "1", "--log-level", "error",
-                   *arguments]
+        command = [
+            self.program, "run", "--mode", "dense", "--threads", "1", "--log-level", "error",
+            *arguments
+        ]
         ended = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if ended.returncode == 0:
             return None
@@ -99,10 +102,9 @@ def generated_clip(robot, name, source, count, work):
     """The robot's own scenes, as a network that does nothing shows them."""
     path = work / "nothing.onnx"
     shape = [1, 3, 240, 320]
-    graph = helper.make_graph(
-        [helper.make_node("Identity", ["images"], ["same"])], "nothing",
-        [helper.make_tensor_value_info("images", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("same", TensorProto.FLOAT, shape)])
+    graph = helper.make_graph([helper.make_node("Identity", ["images"], ["same"])], "nothing",
+                              [helper.make_tensor_value_info("images", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("same", TensorProto.FLOAT, shape)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     onnx.save(model, path)
@@ -112,15 +114,19 @@ def generated_clip(robot, name, source, count, work):
                         "--set", "decoder.kind=raw")
     if refusal:
         sys.exit(f"scripts/bench: no clip could be generated: {refusal}")
-    frames = [np.load(file)[0].transpose(1, 2, 0).round().astype(np.uint8)
-              for file in sorted(folder.glob("*.npy"))]
+    frames = [
+        np.load(file)[0].transpose(1, 2, 0).round().astype(np.uint8)
+        for file in sorted(folder.glob("*.npy"))
+    ]
     return name, frames
 
 
 def clips(arguments, robot, folders):
     """(clips for networks that know the world, clips for the demo's own)."""
-    generated = [generated_clip(robot, name, source, arguments.frames, folders.work)
-                 for name, source in GENERATED_CLIPS.items()]
+    generated = [
+        generated_clip(robot, name, source, arguments.frames, folders.work)
+        for name, source in GENERATED_CLIPS.items()
+    ]
     shared = [folders.shared / "video" / name for name in SHARED_CLIPS]
     if arguments.video:
         return [video_clip(path, arguments.frames) for path in arguments.video], generated
@@ -179,8 +185,10 @@ def pixels_of(mask):
 
 
 def box_of(entry):
-    box = {"label": entry["class"], "score": entry["score"],
-           "box": np.array([entry[side] for side in ("left", "top", "right", "bottom")])}
+    box = {
+        "label": entry["class"], "score": entry["score"],
+        "box": np.array([entry[side] for side in ("left", "top", "right", "bottom")])
+    }
     if "corners" in entry:
         box["corners"] = np.array(entry["corners"])
     if "keypoints" in entry:
@@ -212,10 +220,10 @@ def class_maps(folder, count):
     return maps
 
 
-def robot_arguments(network, path, source, work, decoder):
-    config = network.config()
-    if decoder is not None:
-        config["decoder"] = decoder
+def robot_arguments(network, path, source, work, folders, is_told=True):
+    config = network.config(folders)
+    if not is_told:
+        config["decoder"] = {}
     file = work / "config.json"
     file.write_text(json.dumps(config))
     arguments = ["--config", file, "--model", path, "--source", source]
@@ -234,7 +242,7 @@ def robot_answers(network, robot, path, source, count, folders):
     """(answers, median milliseconds), or the sentence with which the robot refuses."""
     with tempfile.TemporaryDirectory(dir=folders.work) as folder:
         folder = pathlib.Path(folder)
-        arguments = robot_arguments(network, path, source, folder, None)
+        arguments = robot_arguments(network, path, source, folder, folders)
         arguments += ["--answers", folder / "answers.jsonl", "--summary", folder / "summary.json"]
         if network.measure == "mIoU":
             arguments += ["--dump-outputs", folder / "outputs"]
@@ -254,7 +262,7 @@ def recognised_kind(network, robot, path, source, folders):
     """What the robot takes the head for if it is told nothing."""
     with tempfile.TemporaryDirectory(dir=folders.work) as folder:
         folder = pathlib.Path(folder)
-        arguments = robot_arguments(network, path, source, folder, {})
+        arguments = robot_arguments(network, path, source, folder, folders, is_told=False)
         answers = folder / "answers.jsonl"
         refusal = robot.run(*arguments, "--frames", "1", "--answers", answers)
         return "refused" if refusal else json.loads(answers.read_text().splitlines()[0])["kind"]
@@ -275,10 +283,12 @@ def compared(network, ours, theirs):
 
 
 def row_of(network, clip, frames, robot, path, folders):
-    row = {"network": network.name, "source": str(network.source), "head": network.kind, "clip": clip,
-           "frames": len(frames), "compared": network.measure, "figure": None, "worst": None,
-           "evidence": "", "auto": "", "robot_ms": None, "onnxruntime_ms": None, "verdict": "",
-           "reason": network.note}
+    row = {
+        "network": network.name, "source": str(network.source), "ready": network.ready,
+        "head": network.kind, "clip": clip, "frames": len(frames), "compared": network.measure,
+        "figure": None, "worst": None, "evidence": "", "auto": "", "robot_ms": None,
+        "onnxruntime_ms": None, "verdict": "", "reason": network.note
+    }
     if path is None:
         return row
     source = folders.work / f"{clip}{'-square' if network.cut_square else ''}"
@@ -291,7 +301,8 @@ def row_of(network, clip, frames, robot, path, folders):
     row["auto"] = recognised_kind(network, robot, path, source, folders)
     answered = robot_answers(network, robot, path, source, len(frames), folders)
     if isinstance(answered, str):
-        sentence = answered.removeprefix("cacheinf-robot: ").replace(str(path), path.name)
+        # Without the folders of files.
+        sentence = re.sub(r"/\S*/", "", answered.removeprefix("cacheinf-robot: "))
         return row | {"verdict": "refused", "reason": sentence}
     ours, row["robot_ms"] = answered
     theirs, row["onnxruntime_ms"] = reference_answers(network, path, frames)
@@ -325,8 +336,10 @@ def print_table(rows):
 def main():
     arguments = parse_arguments()
     repository = pathlib.Path(__file__).parents[3]
-    chosen = [network for network in NETWORKS
-              if not arguments.model or any(word in network.name for word in arguments.model)]
+    chosen = [
+        network for network in NETWORKS
+        if not arguments.model or any(word in network.name for word in arguments.model)
+    ]
     if not chosen:
         sys.exit("scripts/bench: no network has such a name")
     if arguments.json:
@@ -349,8 +362,10 @@ def main():
     print_table(rows)
     if arguments.json:
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        report = {"bench": "models", "commit": arguments.commit, "machine": processor(), "date": now,
-                  "rows": rows}
+        report = {
+            "bench": "models", "commit": arguments.commit, "machine": processor(), "date": now,
+            "rows": rows
+        }
         arguments.json.write_text(json.dumps(report, indent=2) + "\n")
     failed = [row for row in rows if row["verdict"] in ("differs", "refused")]
     return 1 if failed else 0

@@ -31,12 +31,14 @@ def pairs(ours, theirs):
     open_ones = list(theirs)
     found = []
     for box in sorted(ours, key=lambda box: -box["score"]):
+
         def overlap(other, box=box):
             if other["label"] != box["label"]:
                 return 0
             if "corners" in other:
                 return turned_overlap(box["corners"], other["corners"])
             return box_overlap(box["box"], other["box"])
+
         best = max(open_ones, key=overlap, default=None)
         if best is not None and overlap(best) >= LEAST_OVERLAP:
             # By identity: arrays have no single truth.
@@ -46,8 +48,8 @@ def pairs(ours, theirs):
 
 
 def f1(ours, theirs):
-    """F1 of boxes of the same class that overlap by .9 or whose sides are within a pixel; the largest
-    difference of a score."""
+    """F1 of boxes of the same class that overlap by .9 or whose sides are within a pixel; the
+    largest difference of a score."""
     total = sum(len(boxes) for boxes in ours) + sum(len(boxes) for boxes in theirs)
     same = [pair for a, b in zip(ours, theirs) for pair in pairs(a, b)]
     worst = max((abs(a["score"] - b["score"]) for a, b in same), default=0)
@@ -63,8 +65,10 @@ def box_keypoints(ours, theirs):
         return None, 0, evidence
     if agreement < 0.99:
         return float("inf"), float("inf"), evidence
-    apart = np.concatenate([np.linalg.norm(a["keypoints"][:, :2] - b["keypoints"][:, :2], axis=1)
-                            for x, y in zip(ours, theirs) for a, b in pairs(x, y)])
+    apart = np.concatenate([
+        np.linalg.norm(a["keypoints"][:, :2] - b["keypoints"][:, :2], axis=1)
+        for x, y in zip(ours, theirs) for a, b in pairs(x, y)
+    ])
     return float(apart.mean()), float(apart.max()), f"{len(apart)} points"
 
 
@@ -88,8 +92,8 @@ def points_f1(ours, theirs):
 
 
 def mask_iou(ours, theirs):
-    """IoU of all the masks of boxes that are the same, times their F1; the worst mask of at least 100
-    pixels."""
+    """IoU of all the masks of boxes that are the same, times their F1; the worst mask of at least
+    100 pixels."""
     agreement, _, evidence = f1(ours, theirs)
     if agreement is None:
         return None, 0, evidence
@@ -124,19 +128,16 @@ def top1(ours, theirs):
 
 def cosine(ours, theirs):
     """The mean; the least."""
-    each = [float(np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)))
-            for a, b in zip(ours, theirs)]
+    each = [
+        float(np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b))) for a, b in zip(ours, theirs)
+    ]
     return float(np.mean(each)), min(each), f"{len(each)} frames"
 
 
 # What to write for a measure, the bar, and whether more is better.
 MEASURES = {
-    "F1": (f1, 0.99, True),
-    "keypoint error of boxes, px": (box_keypoints, 0.5, False),
-    "keypoint error, px": (keypoints, 0.5, False),
-    "F1 of points": (points_f1, 0.99, True),
-    "mask IoU": (mask_iou, 0.97, True),
-    "mIoU": (miou, 0.99, True),
-    "top-1": (top1, 0.99, True),
-    "cosine": (cosine, 0.99, True),
+    "F1": (f1, 0.99, True), "keypoint error of boxes, px": (box_keypoints, 0.5, False),
+    "keypoint error, px": (keypoints, 0.5, False), "F1 of points": (points_f1, 0.99, True),
+    "mask IoU": (mask_iou, 0.97, True), "mIoU": (miou, 0.99, True), "top-1": (top1, 0.99, True),
+    "cosine": (cosine, 0.99, True)
 }

@@ -19,14 +19,12 @@ STRIDES = (8, 16, 32)
 FEATURES = 16
 # By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
 ANCHORS = {
-    8: ((10, 13), (16, 30), (33, 23)),
-    16: ((30, 61), (62, 45), (59, 119)),
-    32: ((116, 90), (156, 198), (373, 326)),
+    8: ((10, 13), (16, 30), (33, 23)), 16: ((30, 61), (62, 45), (59, 119)),
+    32: ((116, 90), (156, 198), (373, 326))
 }
 LATER_ANCHORS = {
-    8: ((12, 16), (19, 36), (40, 28)),
-    16: ((36, 75), (76, 55), (72, 146)),
-    32: ((142, 110), (192, 243), (459, 401)),
+    8: ((12, 16), (19, 36), (40, 28)), 16: ((36, 75), (76, 55), (72, 146)),
+    32: ((142, 110), (192, 243), (459, 401))
 }
 
 
@@ -56,9 +54,11 @@ def plant(random, classes):
         y = random.uniform(height / 2, HEIGHT - height / 2)
         label = int(random.integers(classes))
         things.append(Thing(x, y, width, height, label, random.uniform(1.0, 3.0)))
-        shifted = [Thing(x + dx * width, y + dy * height, width * 1.05, height * 0.95,
-                         int((label + other) % classes), random.uniform(-0.5, 1.0))
-                   for dx, dy, other in ((0.12, 0.05, 0), (-0.1, 0.15, 1), (0.45, -0.2, 0))]
+        shifted = [
+            Thing(x + dx * width, y + dy * height, width * 1.05, height * 0.95,
+                  int((label + other) % classes), random.uniform(-0.5, 1.0))
+            for dx, dy, other in ((0.12, 0.05, 0), (-0.1, 0.15, 1), (0.45, -0.2, 0))
+        ]
         things += shifted
     return [t for t in things if 0 < t.x < WIDTH and 0 < t.y < HEIGHT]
 
@@ -70,7 +70,6 @@ def stride_of(thing):
 
 class Network:
     """A graph under construction."""
-
     def __init__(self, seed, width=WIDTH, height=HEIGHT):
         self.random = np.random.default_rng(seed)
         self.width, self.height = width, height
@@ -88,17 +87,17 @@ class Network:
     def split(self, value, sizes, axis):
         self.count += 1
         names = [f"split_{self.count}_{i}" for i in range(len(sizes))]
-        self.nodes.append(helper.make_node(
-            "Split", [value, self.constant(np.array(sizes, np.int64))], names, names[0],
-            axis=axis))
+        self.nodes.append(
+            helper.make_node("Split", [value, self.constant(np.array(sizes, np.int64))], names,
+                             names[0], axis=axis))
         return names
 
     def top_k(self, value, count, axis):
         self.count += 1
         names = [f"top_{self.count}", f"top_{self.count}_at"]
-        self.nodes.append(helper.make_node(
-            "TopK", [value, self.constant(np.array([count], np.int64))], names, names[0],
-            axis=axis))
+        self.nodes.append(
+            helper.make_node("TopK", [value, self.constant(np.array([count], np.int64))], names,
+                             names[0], axis=axis))
         return names
 
     def constant(self, array):
@@ -111,7 +110,8 @@ class Network:
 
     def conv(self, value, channels_in, channels, kernel, stride):
         fan_in = channels_in * kernel * kernel
-        weights = self.random.normal(0, np.sqrt(2 / fan_in), (channels, channels_in, kernel, kernel))
+        weights = self.random.normal(0, np.sqrt(2 / fan_in),
+                                     (channels, channels_in, kernel, kernel))
         return self.add("Conv", value, weights, np.zeros(channels), kernel_shape=[kernel, kernel],
                         strides=[stride, stride], pads=[kernel // 2] * 4)
 
@@ -128,8 +128,8 @@ class Network:
         """base + gain tanh(a 1x1 convolution of the map): planted numbers that pixels move."""
         channels = base.shape[1]
         moved = self.add("Tanh", self.conv(value, channels_in, channels, 1, 1))
-        gains = np.broadcast_to(np.asarray(gain, np.float64).reshape(1, -1, 1, 1),
-                                (1, channels, 1, 1))
+        gains = np.broadcast_to(
+            np.asarray(gain, np.float64).reshape(1, -1, 1, 1), (1, channels, 1, 1))
         planted = self.add("Add", self.add("Mul", moved, gains), base)
         # Heads end in a convolution, and it matters to who judges them by their last operators.
         same = np.eye(channels).reshape(channels, channels, 1, 1)
@@ -152,12 +152,13 @@ class Network:
         """`outputs`: the names that the file gives to values, with their shapes and types."""
         for name, (value, _, _) in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value], [name], name))
-        graph = helper.make_graph(
-            self.nodes, path.stem,
-            [helper.make_tensor_value_info("images", TensorProto.FLOAT,
-                                           [1, 3, self.height, self.width])],
-            [helper.make_tensor_value_info(name, kind, shape)
-             for name, (_, shape, kind) in outputs.items()], self.constants)
+        graph = helper.make_graph(self.nodes, path.stem, [
+            helper.make_tensor_value_info("images", TensorProto.FLOAT,
+                                          [1, 3, self.height, self.width])
+        ], [
+            helper.make_tensor_value_info(name, kind, shape)
+            for name, (_, shape, kind) in outputs.items()
+        ], self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
         model.ir_version = 8
         for key, text in (metadata or {}).items():
@@ -174,8 +175,10 @@ def floats(value, *shape):
 def ultralytics(task, classes, **more):
     """What Ultralytics' exporter writes into the file."""
     names = {i: f"thing {i}" for i in range(classes)}
-    return {"description": "planted objects", "task": task, "stride": "32", "batch": "1",
-            "imgsz": f"[{HEIGHT}, {WIDTH}]", "names": str(names)} | more
+    return {
+        "description": "planted objects", "task": task, "stride": "32", "batch": "1",
+        "imgsz": f"[{HEIGHT}, {WIDTH}]", "names": str(names)
+    } | more
 
 
 def cells(stride):
@@ -188,8 +191,8 @@ def empty_and_planted(things, strides, channels, empty, numbers):
     maps = {}
     for stride in strides:
         rows, columns = cells(stride)
-        base = np.broadcast_to(np.asarray(empty, np.float64).reshape(-1, 1, 1),
-                               (channels, rows, columns)).copy()
+        base = np.broadcast_to(
+            np.asarray(empty, np.float64).reshape(-1, 1, 1), (channels, rows, columns)).copy()
         for thing in things:
             if len(strides) == 1 or stride_of(thing) == stride:
                 column, row = int(thing.x / stride), int(thing.y / stride)
@@ -234,37 +237,51 @@ def anchor_base(things, classes, stride, inverse, anchors):
 
 
 def darknet_inverse(thing, stride, column, row, anchor):
-    return [logit(thing.x / stride - column), logit(thing.y / stride - row),
-            np.log(thing.width / anchor[0]), np.log(thing.height / anchor[1])]
+    return [
+        logit(thing.x / stride - column),
+        logit(thing.y / stride - row),
+        np.log(thing.width / anchor[0]),
+        np.log(thing.height / anchor[1])
+    ]
 
 
 def yolov4_inverse(thing, stride, column, row, anchor):
     stretch = {8: 1.2, 16: 1.1, 32: 1.05}[stride]
     in_cell = np.array([thing.x / stride - column, thing.y / stride - row])
-    return [*logit((in_cell + (stretch - 1) / 2) / stretch), np.log(thing.width / anchor[0]),
-            np.log(thing.height / anchor[1])]
+    return [
+        *logit((in_cell + (stretch - 1) / 2) / stretch),
+        np.log(thing.width / anchor[0]),
+        np.log(thing.height / anchor[1])
+    ]
 
 
 def yolov5_inverse(thing, stride, column, row, anchor):
-    return [logit((thing.x / stride - column + 0.5) / 2),
-            logit((thing.y / stride - row + 0.5) / 2),
-            logit(np.sqrt(thing.width / anchor[0]) / 2),
-            logit(np.sqrt(thing.height / anchor[1]) / 2)]
+    return [
+        logit((thing.x / stride - column + 0.5) / 2),
+        logit((thing.y / stride - row + 0.5) / 2),
+        logit(np.sqrt(thing.width / anchor[0]) / 2),
+        logit(np.sqrt(thing.height / anchor[1]) / 2)
+    ]
 
 
 def anchor_heads(network, classes, inverse, anchors):
     things = plant(network.random, classes)
     gains = np.tile([0.4, 0.4, 0.2, 0.2, 0.8] + [0.3] * classes, 3)
-    return {stride: network.jittered(network.maps[stride],
-                                     anchor_base(things, classes, stride, inverse, anchors), gains)
-            for stride in STRIDES}
+    return {
+        stride: network.jittered(network.maps[stride],
+                                 anchor_base(things, classes, stride, inverse, anchors), gains)
+        for stride in STRIDES
+    }
 
 
-def raw_heads(path, seed, inverse, anchors, strides=STRIDES, classes=12):
+def raw_heads(path, seed, inverse, anchors, strides=STRIDES, classes=80):
     network = Network(seed)
     heads = anchor_heads(network, classes, inverse, anchors)
-    network.save(path, {f"yolo_{stride}": floats(heads[stride], 1, 3 * (5 + classes), *cells(stride))
-                        for stride in strides})
+    network.save(
+        path, {
+            f"yolo_{stride}": floats(heads[stride], 1, 3 * (5 + classes), *cells(stride))
+            for stride in strides
+        })
 
 
 def yolov3(path):
@@ -290,18 +307,21 @@ def yolov5(path, classes=12):
         head = network.add("Sigmoid", network.add("Transpose", head, perm=[0, 1, 3, 4, 2]))
         y, x = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
         grid = np.broadcast_to(np.stack([x, y], -1) - 0.5, (1, 3, rows, columns, 2))
-        sizes = np.broadcast_to(np.array(ANCHORS[stride]).reshape(1, 3, 1, 1, 2),
-                                (1, 3, rows, columns, 2))
+        sizes = np.broadcast_to(
+            np.array(ANCHORS[stride]).reshape(1, 3, 1, 1, 2), (1, 3, rows, columns, 2))
         xy, wh, scores = network.split(head, [2, 2, 1 + classes], 4)
         xy = network.add("Mul", network.add("Add", network.add("Mul", xy, np.array(2.0)), grid),
                          np.array(float(stride)))
-        wh = network.add("Mul", network.add("Pow", network.add("Mul", wh, np.array(2.0)),
-                                            np.array(2.0)), sizes.astype(np.float64))
+        wh = network.add("Mul",
+                         network.add("Pow", network.add("Mul", wh, np.array(2.0)), np.array(2.0)),
+                         sizes.astype(np.float64))
         boxes = network.add("Concat", xy, wh, scores, axis=4)
         parts.append(network.reshape(boxes, 1, -1, 5 + classes))
     count = 3 * sum(np.prod(cells(stride)) for stride in STRIDES)
-    network.save(path, {"output0": floats(network.add("Concat", *parts, axis=1), 1, int(count),
-                                          5 + classes)}, ultralytics("detect", classes))
+    network.save(
+        path,
+        {"output0": floats(network.add("Concat", *parts, axis=1), 1, int(count), 5 + classes)},
+        ultralytics("detect", classes))
 
 
 # ---- Heads without anchors ----
@@ -311,7 +331,7 @@ BINS = 16  # of a distance's distribution
 
 def distance_logits(distances):
     """Logits of a distribution over BINS whose mean is the distance, nearly."""
-    return -2 * (np.arange(BINS)[:, None] - np.asarray(distances)[None]) ** 2
+    return -2 * (np.arange(BINS)[:, None] - np.asarray(distances)[None])**2
 
 
 def turned_sides(thing, stride, column, row, angle):
@@ -341,10 +361,10 @@ def yolov8_boxes(network, things, classes, angles=None):
             base[:, :, row, column] = distance_logits(np.clip(distances, 0, BINS - 1)).T
             logits[thing.label, row, column] = thing.score
         feature = network.maps[stride]
-        sides.append(network.reshape(
-            network.jittered(feature, base.reshape(1, -1, rows, columns), 1.0), 1, 4 * BINS, -1))
-        scores.append(network.reshape(
-            network.jittered(feature, logits[None], 0.8), 1, classes, -1))
+        sides.append(
+            network.reshape(network.jittered(feature, base.reshape(1, -1, rows, columns), 1.0), 1,
+                            4 * BINS, -1))
+        scores.append(network.reshape(network.jittered(feature, logits[None], 0.8), 1, classes, -1))
     x, y, strides = cell_columns(0.5)
     count = len(x)
     sides = network.reshape(network.add("Concat", *sides, axis=2), 1, 4, BINS, count)
@@ -398,10 +418,14 @@ def yolov8_raw(path, classes=12):
 
     empty = np.concatenate([np.tile([0, 3] + [0] * (BINS - 2), 4), np.full(classes, -7.0)])
     base = empty_and_planted(plant(network.random, classes), STRIDES, len(empty), empty, numbers)
-    heads = {stride: network.jittered(network.maps[stride], base[stride], 0.8)
-             for stride in STRIDES}
-    network.save(path, {f"head_{stride}": floats(heads[stride], 1, len(empty), *cells(stride))
-                        for stride in STRIDES})
+    heads = {
+        stride: network.jittered(network.maps[stride], base[stride], 0.8)
+        for stride in STRIDES
+    }
+    network.save(path, {
+        f"head_{stride}": floats(heads[stride], 1, len(empty), *cells(stride))
+        for stride in STRIDES
+    })
 
 
 def nanodet(path, classes=12, bins=8):
@@ -413,7 +437,7 @@ def nanodet(path, classes=12, bins=8):
         x, y = thing.x / stride - column, thing.y / stride - row
         half_width, half_height = thing.width / stride / 2, thing.height / stride / 2
         distances = [half_width - x, half_height - y, half_width + x, half_height + y]
-        sides = -2 * (np.arange(bins)[None] - np.clip(distances, 0, bins - 1)[:, None]) ** 2
+        sides = -2 * (np.arange(bins)[None] - np.clip(distances, 0, bins - 1)[:, None])**2
         return np.concatenate([scores_of(thing, classes), sides.ravel()])
 
     empty = np.concatenate([np.full(classes, -7.0), np.tile([0, 3] + [0] * (bins - 2), 4)])
@@ -434,27 +458,33 @@ def centernet(path, classes=12):
     network = Network(26)
     things = plant(network.random, classes)
     maps = {}
-    for name, channels, empty, numbers, gains in (
-            ("hm", classes, -7.0, lambda t, s, c, r: scores_of(t, classes), 0.8),
-            ("wh", 2, 1.0, lambda t, s, c, r: [t.width / s, t.height / s], 0.5),
-            ("reg", 2, 0.5, lambda t, s, c, r: [t.x / s - c, t.y / s - r], 0.1)):
-        base = empty_and_planted(things, (4,), channels, empty, numbers)[4]
+    for name, channels, empty, numbers, gains in (("hm", classes, -7.0,
+                                                   lambda t, s, c, r: scores_of(t, classes), 0.8),
+                                                  ("wh", 2, 1.0,
+                                                   lambda t, s, c, r: [t.width / s, t.height / s],
+                                                   0.5),
+                                                  ("reg", 2, 0.5,
+                                                   lambda t, s, c, r: [t.x / s - c, t.y / s - r],
+                                                   0.1)):
+        base = empty_and_planted(things, (4, ), channels, empty, numbers)[4]
         maps[name] = floats(network.jittered(network.maps[4], base, gains), 1, channels, *cells(4))
     network.save(path, maps)
 
 
 def centerface(path):
     network = Network(27)
-    things = [t for t in plant(network.random, 1)
-              if t.width / 2 + 8 < t.x < WIDTH - t.width / 2 - 8
-              and t.height / 2 + 8 < t.y < HEIGHT - t.height / 2 - 8]
+    things = [
+        t for t in plant(network.random, 1) if t.width / 2 + 8 < t.x < WIDTH - t.width / 2 -
+        8 and t.height / 2 + 8 < t.y < HEIGHT - t.height / 2 - 8
+    ]
     maps = {}
     for name, channels, empty, numbers, gains in (
-            ("heatmap", 1, -7.0, lambda t, s, c, r: [t.score], 0.8),
-            ("scale", 2, 1.0, lambda t, s, c, r: [np.log(t.height / s), np.log(t.width / s)], 0.1),
-            ("offset", 2, 0.0, lambda t, s, c, r: [t.y / s - r - 0.5, t.x / s - c - 0.5], 0.1),
-            ("landmark", 10, 0.5, lambda t, s, c, r: network.random.uniform(0.1, 0.9, 10), 0.1)):
-        base = empty_and_planted(things, (4,), channels, empty, numbers)[4]
+        ("heatmap", 1, -7.0, lambda t, s, c, r: [t.score],
+         0.8), ("scale", 2, 1.0,
+                lambda t, s, c, r: [np.log(t.height / s), np.log(t.width / s)], 0.1),
+        ("offset", 2, 0.0, lambda t, s, c, r: [t.y / s - r - 0.5, t.x / s - c - 0.5],
+         0.1), ("landmark", 10, 0.5, lambda t, s, c, r: network.random.uniform(0.1, 0.9, 10), 0.1)):
+        base = empty_and_planted(things, (4, ), channels, empty, numbers)[4]
         value = network.jittered(network.maps[4], base, gains)
         value = network.add("Sigmoid", value) if name == "heatmap" else value
         maps[name] = floats(value, 1, channels, *cells(4))
@@ -469,9 +499,11 @@ def superpoint(path):
     for cell in network.random.permutation(rows * columns)[:200]:
         base[0, network.random.integers(64), cell // columns, cell % columns] = 9
     descriptors = network.conv(network.maps[8], FEATURES, 256, 1, 1)
-    network.save(path, {"semi": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows,
-                                       columns),
-                        "desc": floats(descriptors, 1, 256, rows, columns)})
+    network.save(
+        path, {
+            "semi": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows, columns),
+            "desc": floats(descriptors, 1, 256, rows, columns)
+        })
 
 
 def xfeat(path):
@@ -482,10 +514,13 @@ def xfeat(path):
     for cell in network.random.permutation(rows * columns)[:200]:
         base[0, network.random.integers(64), cell // columns, cell % columns] = 9
     reliability = network.jittered(network.maps[8], np.ones((1, 1, rows, columns)), 1.0)
-    network.save(path, {
-        "feats": floats(network.conv(network.maps[8], FEATURES, 64, 1, 1), 1, 64, rows, columns),
-        "keypoints": floats(network.jittered(network.maps[8], base, 1.5), 1, 65, rows, columns),
-        "heatmap": floats(network.add("Sigmoid", reliability), 1, 1, rows, columns)})
+    network.save(
+        path, {
+            "feats": floats(network.conv(network.maps[8], FEATURES, 64, 1, 1), 1, 64, rows,
+                            columns), "keypoints": floats(
+                                network.jittered(network.maps[8], base, 1.5), 1, 65, rows, columns),
+            "heatmap": floats(network.add("Sigmoid", reliability), 1, 1, rows, columns)
+        })
 
 
 def yolov8_transposed(path):
@@ -514,12 +549,11 @@ def yolov8_pose(path, points=17):
     raw = network.reshape(network.add("Concat", *extras, axis=2), 1, points, 3, count)
     xy, seen = network.split(raw, [2, 1], 2)
     x, y, strides = cell_columns()
-    placed = network.add("Add", network.add("Mul", xy, np.array(2.0)),
-                         np.stack([x, y])[None, None])
+    placed = network.add("Add", network.add("Mul", xy, np.array(2.0)), np.stack([x, y])[None, None])
     placed = network.add("Mul", placed, strides.astype(np.float64))
     points_out = network.add("Concat", placed, network.add("Sigmoid", seen), axis=2)
-    rows = network.add("Concat", boxes, scores,
-                       network.reshape(points_out, 1, 3 * points, count), axis=1)
+    rows = network.add("Concat", boxes, scores, network.reshape(points_out, 1, 3 * points, count),
+                       axis=1)
     network.save(path, {"output0": floats(rows, 1, 5 + 3 * points, count)},
                  ultralytics("pose", 1, kpt_shape=f"[{points}, 3]"))
 
@@ -534,8 +568,8 @@ def yolov8_segment(path, classes=12, coefficients=32):
         base = np.zeros((coefficients, rows, columns))
         for thing in things:
             if stride_of(thing) == stride:
-                base[:, int(thing.y / stride), int(thing.x / stride)] = network.random.normal(
-                    0, 1, coefficients)
+                base[:, int(thing.y / stride),
+                     int(thing.x / stride)] = network.random.normal(0, 1, coefficients)
         moved = network.jittered(network.maps[stride], base[None], 0.3)
         extras.append(network.reshape(moved, 1, coefficients, -1))
     rows = network.add("Concat", boxes, scores, network.add("Concat", *extras, axis=2), axis=1)
@@ -545,9 +579,11 @@ def yolov8_segment(path, classes=12, coefficients=32):
     waves = network.random.normal(0, 0.1, (coefficients, 2))
     base = np.sin(waves[:, 0, None, None] * x + waves[:, 1, None, None] * y)
     prototypes = network.jittered(network.maps[4], base[None], 0.5)
-    network.save(path, {"output0": floats(rows, 1, 4 + classes + coefficients, count),
-                        "output1": floats(prototypes, 1, coefficients, height, width)},
-                 ultralytics("segment", classes))
+    network.save(
+        path, {
+            "output0": floats(rows, 1, 4 + classes + coefficients, count), "output1": floats(
+                prototypes, 1, coefficients, height, width)
+        }, ultralytics("segment", classes))
 
 
 def yolov8_obb(path, classes=12):
@@ -594,13 +630,13 @@ def yolov10(path, classes=12, most=100):
     rows_of = network.add("Unsqueeze", rows_of, np.array([2], np.int64))
     corners = network.add("GatherElements", corners, tile(rows_of, 4), axis=1)
     labels = network.add("Cast", classes_of, to=TensorProto.FLOAT)
-    picked = network.add("Concat", corners,
-                         network.add("Unsqueeze", values, np.array([2], np.int64)),
+    picked = network.add("Concat", corners, network.add("Unsqueeze", values, np.array([2],
+                                                                                      np.int64)),
                          network.add("Unsqueeze", labels, np.array([2], np.int64)), axis=2)
     network.save(path, {"output0": floats(picked, 1, most, 6)}, ultralytics("detect", classes))
 
 
-def yolox(path, classes=12, placed=False):
+def yolox(path, classes=80, placed=False):
     network = Network(13)
     things = plant(network.random, classes)
     parts = []
@@ -612,9 +648,11 @@ def yolox(path, classes=12, placed=False):
         for thing in things:
             if stride_of(thing) == stride:
                 column, row = int(thing.x / stride), int(thing.y / stride)
-                base[:5, row, column] = [thing.x / stride - column, thing.y / stride - row,
-                                         np.log(thing.width / stride),
-                                         np.log(thing.height / stride), thing.score]
+                base[:5, row, column] = [
+                    thing.x / stride - column, thing.y / stride - row,
+                    np.log(thing.width / stride),
+                    np.log(thing.height / stride), thing.score
+                ]
                 base[5 + thing.label, row, column] = 2.5
         gains = [0.2, 0.2, 0.2, 0.2, 0.8] + [0.3] * classes
         head = network.jittered(network.maps[stride], base[None], gains)
@@ -654,23 +692,27 @@ def queries(network, things, count, classes, none, second_class=False):
     return logits[order], boxes[order]
 
 
-def detr(path, classes=12, count=100):
+def detr(path, classes=91, count=100):
     network = Network(14)
     logits, boxes = queries(network, plant(network.random, classes), count, classes + 1, classes)
-    network.save(path, {
-        "logits": floats(network.pooled(logits[None], 0.8), 1, count, classes + 1),
-        "pred_boxes": floats(network.pooled(boxes[None], 0.02), 1, count, 4)})
+    network.save(
+        path, {
+            "logits": floats(network.pooled(logits[None], 0.8), 1, count, classes + 1),
+            "pred_boxes": floats(network.pooled(boxes[None], 0.02), 1, count, 4)
+        })
 
 
-def rt_detr(path, classes=12, count=100):
+def rt_detr(path, classes=80, count=100):
     network = Network(15)
     logits, boxes = queries(network, plant(network.random, classes), count, classes, None, True)
-    network.save(path, {
-        "logits": floats(network.pooled(logits[None], 0.8), 1, count, classes),
-        "pred_boxes": floats(network.pooled(boxes[None], 0.02), 1, count, 4)})
+    network.save(
+        path, {
+            "logits": floats(network.pooled(logits[None], 0.8), 1, count, classes),
+            "pred_boxes": floats(network.pooled(boxes[None], 0.02), 1, count, 4)
+        })
 
 
-def rt_detr_rows(path, classes=12, count=100):
+def rt_detr_rows(path, classes=80, count=100):
     """As Ultralytics exports it: one output, with scores."""
     network = Network(16)
     logits, boxes = queries(network, plant(network.random, classes), count, classes, None)
@@ -702,26 +744,32 @@ def nms_outputs(path, classes=12):
     pixels = corners * [WIDTH, HEIGHT, WIDTH, HEIGHT]
     found = network.pooled(np.array([[float(np.count_nonzero(scores))]]), 0)
     named = network.pooled(labels[None], 0)
-    network.save(path, {
-        "num_dets": (network.add("Cast", found, to=TensorProto.INT32), [1, 1], TensorProto.INT32),
-        "det_boxes": floats(network.pooled(pixels[None], 4 * gains[:, None]), 1, count, 4),
-        "det_scores": floats(network.pooled(scores[None], 0.2 * gains), 1, count),
-        "det_classes": (network.add("Cast", named, to=TensorProto.INT32), [1, count],
-                        TensorProto.INT32)})
+    network.save(
+        path, {
+            "num_dets": (network.add("Cast", found, to=TensorProto.INT32), [1, 1
+                                                                            ], TensorProto.INT32),
+            "det_boxes": floats(network.pooled(pixels[None], 4 * gains[:, None]), 1, count, 4),
+            "det_scores": floats(network.pooled(
+                scores[None], 0.2 * gains), 1, count), "det_classes": (network.add(
+                    "Cast", named, to=TensorProto.INT32), [1, count], TensorProto.INT32)
+        })
 
 
-def tf_detection(path, classes=12):
+def tf_detection(path, classes=90):
     """TensorFlow's: shares; top, left, bottom, right; classes from 1."""
     network = Network(18)
     corners, scores, labels, gains = picked(network, classes)
     count = len(scores)
     rows = corners[:, [1, 0, 3, 2]]
     found = network.pooled(np.array([float(np.count_nonzero(scores))]), 0)
-    network.save(path, {
-        "detection_boxes": floats(network.pooled(rows[None], 0.02 * gains[:, None]), 1, count, 4),
-        "detection_classes": floats(network.pooled(labels[None] + 1, 0), 1, count),
-        "detection_scores": floats(network.pooled(scores[None], 0.2 * gains), 1, count),
-        "num_detections": floats(found, 1)})
+    network.save(
+        path, {
+            "detection_boxes": floats(network.pooled(
+                rows[None], 0.02 * gains[:, None]), 1, count, 4), "detection_classes": floats(
+                    network.pooled(labels[None] + 1, 0), 1, count), "detection_scores": floats(
+                        network.pooled(scores[None], 0.2 * gains), 1, count),
+            "num_detections": floats(found, 1)
+        })
 
 
 def yolov7_end_to_end(path, classes=12):
@@ -729,8 +777,10 @@ def yolov7_end_to_end(path, classes=12):
     network = Network(19)
     corners, scores, labels, gains = picked(network, classes)
     count = len(scores)
-    rows = np.concatenate([np.zeros((count, 1)), corners * [WIDTH, HEIGHT, WIDTH, HEIGHT],
-                           labels[:, None], scores[:, None]], 1)
+    rows = np.concatenate([
+        np.zeros(
+            (count, 1)), corners * [WIDTH, HEIGHT, WIDTH, HEIGHT], labels[:, None], scores[:, None]
+    ], 1)
     steps = gains[:, None] * [0, 4, 4, 4, 4, 0, 0.2]
     network.save(path, {"output": floats(network.pooled(rows, steps), count, 7)})
 
@@ -743,13 +793,16 @@ def heat_maps(path, points=17):
     height, width = cells(4)
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     places = network.random.uniform(0.1, 0.9, (points, 2)) * [width, height]
-    base = np.exp(-((x - places[:, 0, None, None]) ** 2 + (y - places[:, 1, None, None]) ** 2) / 8)
-    network.save(path, {"heatmaps": floats(network.jittered(network.maps[4], base[None], 0.4), 1,
-                                           points, height, width)})
+    base = np.exp(-((x - places[:, 0, None, None])**2 + (y - places[:, 1, None, None])**2) / 8)
+    network.save(
+        path, {
+            "heatmaps": floats(network.jittered(network.maps[4], base[None], 0.4), 1, points,
+                               height, width)
+        })
 
 
 def classifier(path, classes=1000):
-    network = Network(21)
+    network = Network(21, 224, 224)
     logits = network.pooled(network.random.normal(0, 1, (1, classes)), 2.0)
     network.save(path, {"logits": floats(logits, 1, classes)})
 
@@ -763,12 +816,14 @@ def embedder(path, numbers=128):
     network.save(path, {"embedding": floats(network.add("Div", row, length), 1, numbers)})
 
 
-def segmenter(path, classes=12):
+def segmenter(path, classes=19):
     """Scores at an eighth of the picture's size."""
     network = Network(23)
     height, width = cells(8)
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     waves = network.random.normal(0, 0.2, (classes, 2))
     base = np.sin(waves[:, 0, None, None] * x + waves[:, 1, None, None] * y)
-    network.save(path, {"scores": floats(network.jittered(network.maps[8], base[None], 1.5), 1,
-                                         classes, height, width)})
+    network.save(path, {
+        "scores": floats(network.jittered(network.maps[8], base[None], 1.5), 1, classes, height,
+                         width)
+    })

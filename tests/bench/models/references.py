@@ -1,8 +1,9 @@
-"""How the projects that networks come from prepare a frame and read the outputs, in NumPy and OpenCV.
+"""How the projects that networks come from prepare a frame and read outputs, by NumPy and OpenCV.
 
 Nothing here is shared with CacheInf: formulas and suppression are those of Ultralytics, YOLOX,
-Darknet, the transformers library, TensorFlow and COCO's tools. A reader gets ONNX Runtime's outputs,
-a list of arrays, and the Placement of the frame in the network's picture.
+Darknet, NanoDet, CenterNet, CenterFace, Magic Leap, the transformers library and TensorFlow. A
+reader gets ONNX Runtime's outputs, a list of arrays, and the Placement of the frame in the
+network's picture.
 """
 
 import dataclasses
@@ -13,16 +14,13 @@ from PIL import Image
 
 # By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
 ANCHORS = {
-    8: ((10, 13), (16, 30), (33, 23)),
-    16: ((30, 61), (62, 45), (59, 119)),
-    32: ((116, 90), (156, 198), (373, 326)),
+    8: ((10, 13), (16, 30), (33, 23)), 16: ((30, 61), (62, 45), (59, 119)),
+    32: ((116, 90), (156, 198), (373, 326))
 }
 
-
 LATER_ANCHORS = {
-    8: ((12, 16), (19, 36), (40, 28)),
-    16: ((36, 75), (76, 55), (72, 146)),
-    32: ((142, 110), (192, 243), (459, 401)),
+    8: ((12, 16), (19, 36), (40, 28)), 16: ((36, 75), (76, 55), (72, 146)),
+    32: ((142, 110), (192, 243), (459, 401))
 }
 
 
@@ -45,7 +43,7 @@ class Placement:
 # ---- Preparation: a BGR frame to levels of the network's size, and the Placement ----
 
 
-def letterbox(frame, width, height):
+def letterbox(frame, width, height, border=114):
     """Ultralytics' LetterBox, auto=False, and its scale_boxes."""
     rows, columns = frame.shape[:2]
     ratio = min(height / rows, width / columns)
@@ -56,8 +54,13 @@ def letterbox(frame, width, height):
     top, bottom = round(down - 0.1), round(down + 0.1)
     left, right = round(across - 0.1), round(across + 0.1)
     boxed = cv2.copyMakeBorder(frame, top, bottom, left, right, cv2.BORDER_CONSTANT,
-                               value=(114, 114, 114))
+                               value=(border,) * 3)
     return boxed, Placement((columns, rows), (width, height), (ratio, ratio), (left, top))
+
+
+def grey_letterbox(frame, width, height):
+    """YOLOv3's in the ONNX Model Zoo, as Darknet's: half grey."""
+    return letterbox(frame, width, height, border=128)
 
 
 def corner_letterbox(frame, width, height):
@@ -75,6 +78,26 @@ def stretch(frame, width, height):
     rows, columns = frame.shape[:2]
     return (cv2.resize(frame, (width, height), interpolation=cv2.INTER_LINEAR),
             Placement((columns, rows), (width, height), (width / columns, height / rows), (0, 0)))
+
+
+def pillow_stretch(frame, width, height):
+    """The transformers library's resize."""
+    rows, columns = frame.shape[:2]
+    picture = Image.fromarray(frame[:, :, ::-1]).resize((width, height), Image.BILINEAR)
+    return (np.asarray(picture)[:, :, ::-1],
+            Placement((columns, rows), (width, height), (width / columns, height / rows), (0, 0)))
+
+
+def torchvision_crop(frame, width, height):
+    """TorchVision's Resize(256) and CenterCrop."""
+    rows, columns = frame.shape[:2]
+    short, long = min(rows, columns), max(rows, columns)
+    size = (256, int(256 * long / short)) if columns <= rows else (int(256 * long / short), 256)
+    resized = np.asarray(Image.fromarray(frame[:, :, ::-1]).resize(size, Image.BILINEAR))
+    left, top = int(round((size[0] - width) / 2)), int(round((size[1] - height) / 2))
+    return (resized[top:top + height, left:left + width, ::-1],
+            Placement((columns, rows), (width, height), (size[0] / columns, size[1] / rows),
+                      (-left, -top)))
 
 
 def yahoo_crop(frame, width, height):
@@ -134,8 +157,11 @@ def boxes_answer(corners, scores, labels, placement, **extras):
     """Boxes in the frame: those that have no area there are dropped."""
     points = corners.reshape(-1, 2, 2)
     points = placement.clipped(placement.to_frame(points)).reshape(-1, 4)
-    answer = [dict(box=points[i], score=float(scores[i]), label=int(labels[i]))
-              | {key: value[i] for key, value in extras.items()} for i in range(len(scores))]
+    answer = [
+        dict(box=points[i], score=float(scores[i]), label=int(labels[i]))
+        | {key: value[i]
+           for key, value in extras.items()} for i in range(len(scores))
+    ]
     return [b for b in answer if b["box"][2] > b["box"][0] and b["box"][3] > b["box"][1]]
 
 
@@ -177,11 +203,14 @@ def raw_heads(formula, anchors=None):
             y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
             cell = np.stack([x, y])[None]
             sizes = np.array((anchors or ANCHORS)[stride], np.float64).reshape(3, 2, 1, 1)
-            rows.append(np.concatenate([*formula(head, cell, stride, sizes), sigmoid(head[:, 4:])],
-                                       1).transpose(0, 2, 3, 1).reshape(-1, numbers))
+            rows.append(
+                np.concatenate([*formula(head, cell, stride, sizes),
+                                sigmoid(head[:, 4:])], 1).transpose(0, 2, 3,
+                                                                    1).reshape(-1, numbers))
         rows = np.concatenate(rows)
         corners, scores, labels, _ = best_of_rows(rows, True, rows.shape[1] - 5, limits)
         return boxes_answer(corners, scores, labels, placement)
+
     return read
 
 
@@ -198,7 +227,7 @@ def yolov4_boxes(head, cell, stride, anchors):
 
 def yolov5_boxes(head, cell, stride, anchors):
     return ((sigmoid(head[:, :2]) * 2 - 0.5 + cell) * stride,
-            (sigmoid(head[:, 2:4]) * 2) ** 2 * anchors)
+            (sigmoid(head[:, 2:4]) * 2)**2 * anchors)
 
 
 def sigmoid(numbers):
@@ -240,15 +269,16 @@ def yolov8_segment(outputs, placement, limits):
     answer = boxes_answer(corners, scores, labels, placement, coefficients=rows[:, -count:])
     frame_width, frame_height = placement.frame
     left, top = placement.border
-    right, bottom = (round(side * scale) + border for side, scale, border in
-                     zip(placement.frame, placement.scale, placement.border))
+    right, bottom = (
+        round(side * scale) + border
+        for side, scale, border in zip(placement.frame, placement.scale, placement.border))
     for box in answer:
         mask = np.tensordot(box.pop("coefficients"), prototypes, 1)
         mask = cv2.resize(mask, placement.model, interpolation=cv2.INTER_LINEAR)
         mask = cv2.resize(mask[top:bottom, left:right], (frame_width, frame_height),
                           interpolation=cv2.INTER_LINEAR)
         y, x = np.ogrid[:frame_height, :frame_width]
-        left_edge, top_edge, right_edge, bottom_edge = box["box"]
+        left_edge, top_edge, right_edge, bottom_edge = box["box"].round()  # crop_mask
         inside = (x >= left_edge) & (x < right_edge) & (y >= top_edge) & (y < bottom_edge)
         box["mask"] = (mask > 0) & inside
     return answer
@@ -256,9 +286,9 @@ def yolov8_segment(outputs, placement, limits):
 
 def covariance(boxes):
     """Of turned boxes (x, y, width, height, angle) that are taken for normal distributions."""
-    along, across, angle = boxes[..., 2] ** 2 / 12, boxes[..., 3] ** 2 / 12, boxes[..., 4]
+    along, across, angle = boxes[..., 2]**2 / 12, boxes[..., 3]**2 / 12, boxes[..., 4]
     cos, sin = np.cos(angle), np.sin(angle)
-    return (along * cos ** 2 + across * sin ** 2, along * sin ** 2 + across * cos ** 2,
+    return (along * cos**2 + across * sin**2, along * sin**2 + across * cos**2,
             (along - across) * cos * sin)
 
 
@@ -267,10 +297,10 @@ def probable_overlaps(box, others):
     a1, b1, c1 = covariance(box)
     a2, b2, c2 = covariance(others)
     dx, dy = box[0] - others[:, 0], box[1] - others[:, 1]
-    low = (a1 + a2) * (b1 + b2) - (c1 + c2) ** 2 + 1e-7
-    t1 = ((a1 + a2) * dy ** 2 + (b1 + b2) * dx ** 2) / low * 0.25
+    low = (a1 + a2) * (b1 + b2) - (c1 + c2)**2 + 1e-7
+    t1 = ((a1 + a2) * dy**2 + (b1 + b2) * dx**2) / low * 0.25
     t2 = (c1 + c2) * -dx * dy / low * 0.5
-    own = np.sqrt(np.clip(a1 * b1 - c1 ** 2, 0, None) * np.clip(a2 * b2 - c2 ** 2, 0, None))
+    own = np.sqrt(np.clip(a1 * b1 - c1**2, 0, None) * np.clip(a2 * b2 - c2**2, 0, None))
     t3 = np.log((low - 1e-7) / (4 * own + 1e-7) + 1e-7) * 0.5
     distance = np.clip(t1 + t2 + t3, 1e-7, 100)
     return 1 - np.sqrt(1 - np.exp(-distance) + 1e-7)
@@ -289,10 +319,10 @@ def yolov8_obb(outputs, placement, limits):
         x, y, width, height, angle = turned[i]
         along = np.array([np.cos(angle), np.sin(angle)]) * width / 2
         across = np.array([-np.sin(angle), np.cos(angle)]) * height / 2
-        corners = np.array([x, y]) + np.array([along + across, along - across, -along - across,
-                                               -along + across])
-        answer.append(dict(corners=placement.to_frame(corners), score=float(best[i]),
-                           label=int(labels[i])))
+        corners = np.array([x, y]) + np.array(
+            [along + across, along - across, -along - across, -along + across])
+        answer.append(
+            dict(corners=placement.to_frame(corners), score=float(best[i]), label=int(labels[i])))
     return answer
 
 
@@ -390,7 +420,8 @@ def centerface(outputs, placement, limits):
     left = (x + offsets[1, y, x] + 0.5) * 4 - width / 2
     top = (y + offsets[0, y, x] + 0.5) * 4 - height / 2
     corners = np.stack([left, top, left + width, top + height], 1)
-    points = np.stack([landmarks[1::2, y, x] * width + left, landmarks[::2, y, x] * height + top], 2)
+    points = np.stack([landmarks[1::2, y, x] * width + left, landmarks[::2, y, x] * height + top],
+                      2)
     points = placement.clipped(placement.to_frame(points.transpose(1, 0, 2)))
     scores, labels = heat[0, y, x], np.zeros(len(y), int)
     chosen = suppress(corners, scores, labels, limits.overlap)
@@ -405,7 +436,7 @@ def in_full(places):
 
 
 def xfeat(outputs, placement, _limits):
-    """detectAndCompute: suppression in 5 x 5 from .05 on; scored by reliability, which is 0 nowhere."""
+    """detectAndCompute: suppression in 5 x 5 from .05 on. Reliability, never 0, scores points."""
     logits = outputs[1][0].astype(np.float64)
     shares = np.exp(logits - logits.max(0))
     heat = in_full((shares / shares.sum(0))[:64])
@@ -497,8 +528,8 @@ def heat_maps(outputs, placement, _limits):
         y, x = np.unravel_index(heat.argmax(), heat.shape)
         place = np.array([x, y], np.float64)
         if 0 < x < width - 1 and 0 < y < height - 1:
-            place += 0.25 * np.sign([heat[y, x + 1] - heat[y, x - 1],
-                                     heat[y + 1, x] - heat[y - 1, x]])
+            place += 0.25 * np.sign(
+                [heat[y, x + 1] - heat[y, x - 1], heat[y + 1, x] - heat[y - 1, x]])
         model = (place + 0.5) * np.array(placement.model) / [width, height]
         points.append(placement.clipped(placement.to_frame(model)))
     return np.array(points)
@@ -529,6 +560,8 @@ def two_classes(outputs, _placement, _limits):
 
 def enlarged_class_map(outputs, placement, _limits):
     """Scores enlarged to the picture (align_corners=False) before the best is taken."""
-    enlarged = [cv2.resize(scores, placement.model, interpolation=cv2.INTER_LINEAR)
-                for scores in outputs[0][0]]
+    enlarged = [
+        cv2.resize(scores, placement.model, interpolation=cv2.INTER_LINEAR)
+        for scores in outputs[0][0]
+    ]
     return np.argmax(enlarged, 0)
