@@ -201,6 +201,20 @@ TEST(HeadCheckTest, DecodedMapsAreNoRawHeads) {
   EXPECT_NE(ContradictionOf(HeadKind::kBoxes, heads).find("a sigmoid gives"), std::string::npos);
 }
 
+TEST(HeadCheckTest, KeypointsOfBoxesArePixelsAndTheirScoresShares) {
+  const auto of = [](float place, float score) {
+    std::vector<float> rows;
+    for (int64_t cell = 0; cell < kCells; ++cell) {
+      const auto at = static_cast<float>(cell % kPictureSide);
+      rows.insert(rows.end(), {at, at, 8, 8, 0.5f, place * at, place * at, score});
+    }
+    return ContradictionOf(HeadKind::kYolov8Pose, {1, kCells, 8}, rows);
+  };
+  EXPECT_EQ(of(1, 0.5f), "");
+  EXPECT_NE(of(1.0f / kPictureSide, 0.5f).find("places of its keypoints"), std::string::npos);
+  EXPECT_NE(of(1, 5).find("scores of its keypoints"), std::string::npos);
+}
+
 TEST(HeadCheckTest, QueriesHaveCentresAndMostAreNothing) {
   constexpr int64_t kQueries = 40;
   std::vector<float> logits;
@@ -243,6 +257,10 @@ TEST(HeadCheckTest, DistributionsAreLogitsAndScoresAreShares) {
             std::string::npos);
   for (size_t at = 0; at < numbers.size(); at += 34) numbers[at] = numbers[at + 1] = 0.25f;
   EXPECT_EQ(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, numbers), "");
+  std::vector<float> sure = numbers;
+  for (size_t at = 0; at < sure.size(); at += 34) sure[at] = 0.75f;
+  EXPECT_NE(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, sure).find("most of its cells"),
+            std::string::npos);
   std::fill(numbers.begin(), numbers.end(), 0.25f);
   EXPECT_NE(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, numbers).find("distances"),
             std::string::npos);

@@ -798,6 +798,15 @@ TEST(HeadsTest, SeveralMapsOfClassesAreOneOfTheirCombinations) {
             "lane_seg 1, ground_seg 2, sky_seg 1");
 }
 
+TEST(HeadsTest, ClassScoresMayLiePixelByPixel) {
+  HeadOutput scores{{1, 16, 16, 3}, std::vector<float>(3 * 256)};
+  scores.numbers[3 * 7 + 2] = 1;
+  const auto map = std::get<ClassMap>(Read({scores}, Decoder(HeadKind::kSegmentation)));
+  EXPECT_EQ(map.classes[6], 0);
+  EXPECT_EQ(map.classes[7], 2);
+  EXPECT_EQ(map.classes.size(), 256u);
+}
+
 TEST(HeadsTest, AnAuxiliaryMapIsNotRead) {
   const HeadOutput out{{1, 3, 16, 16}, std::vector<float>(3 * 256), "out"};
   const HeadOutput aux{{1, 3, 16, 16}, std::vector<float>(3 * 256), "aux"};

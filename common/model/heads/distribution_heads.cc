@@ -208,49 +208,79 @@ void AppendYolov8Raw(Graph& graph, const Outputs& outputs) {
   SetBoxes(graph, outputs.spec, build.Joined({boxes, all_scores}), false, 0);
 }
 
-HeadFinding JudgeDistances(const Extent& scores, const Extent& distances, bool are_shares) {
-  HeadFinding finding;
-  finding.contradiction = WhyNotScores("its class scores", scores, are_shares);
-  if (finding.contradiction.empty() && distances.IsShare()) {
-    finding.contradiction = Runs("its distances", distances, "like logits, but like shares");
+// Collects the scores of cells, `classes` each, and the logits of their distances.
+class DistanceNumbers {
+ public:
+  explicit DistanceNumbers(bool are_shares) : are_shares_(are_shares) {}
+
+  void AddCell(float best, float least) {
+    scores_.Add(best);
+    scores_.Add(least);
+    ++cells_;
+    if ((are_shares_ ? best : Sigmoid(best)) > 0.5f) ++sure_;
   }
-  finding.has_evidence = (are_shares ? scores.high : Sigmoid(scores.high)) > kEvident;
-  return finding;
+  void AddDistance(float logit) { distances_.Add(logit); }
+
+  HeadFinding finding() const {
+    HeadFinding finding;
+    finding.has_evidence = (are_shares_ ? scores_.high : Sigmoid(scores_.high)) > kEvident;
+    finding.contradiction = WhyNotScores("its class scores", scores_, are_shares_);
+    if (!finding.contradiction.empty()) return finding;
+    if (distances_.IsShare()) {
+      finding.contradiction = Runs("its distances", distances_, "like logits, but like shares");
+    } else if (2 * sure_ > cells_) {
+      finding.contradiction = "most of its cells are sure of a class";
+    }
+    return finding;
+  }
+
+ private:
+  bool are_shares_;
+  Extent scores_;
+  Extent distances_;
+  int64_t cells_ = 0;
+  int64_t sure_ = 0;
+};
+
+// Of rows: cells × numbers; of maps: numbers × cells.
+HeadFinding JudgeDistances(const DistanceHeads& heads, const Outputs& outputs, HeadNumbers all,
+                           bool are_maps, bool are_shares) {
+  DistanceNumbers numbers(are_shares);
+  for (const auto& level : heads.levels) {
+    const bool is_joint = level.scores == level.distances;
+    const auto table = [&](size_t output, int64_t width) {
+      const auto count = static_cast<int64_t>(all[output].size());
+      const bool is_transposed =
+          are_maps || (outputs.rows && heads.levels.size() == 1 && outputs.rows->is_transposed);
+      return BoxRows{count / width, width, is_transposed, 0, {}};
+    };
+    const int64_t both = heads.classes + heads.distances;
+    const BoxRows of_scores = table(level.scores, is_joint ? both : heads.classes);
+    const BoxRows of_distances = table(level.distances, is_joint ? both : heads.distances);
+    // NanoDet has the scores first, YOLOv8 the distances.
+    const int64_t first_score = is_joint && are_maps ? heads.distances : 0;
+    const int64_t first_distance = is_joint && !are_maps ? heads.classes : 0;
+    const RowNumbers scores{all[level.scores], of_scores};
+    const RowNumbers distances{all[level.distances], of_distances};
+    for (int64_t cell = 0; cell < of_scores.boxes; ++cell) {
+      Extent own;
+      for (int64_t k = 0; k < heads.classes; ++k) own.Add(scores.At(cell, first_score + k));
+      numbers.AddCell(own.high, own.low);
+      for (int64_t k = 0; k < heads.distances; ++k) {
+        numbers.AddDistance(distances.At(cell, first_distance + k));
+      }
+    }
+  }
+  return numbers.finding();
 }
 
 HeadFinding JudgeNanodet(const Outputs& outputs, HeadNumbers all) {
-  const DistanceHeads heads = *NanodetOf(outputs);
-  Extent scores;
-  Extent distances;
-  for (const auto& level : heads.levels) {
-    const bool is_joint = level.scores == level.distances;
-    const int64_t width = is_joint ? heads.classes + heads.distances : 0;
-    if (is_joint) {
-      const RowNumbers table{all[0], *outputs.rows};
-      scores = table.Columns(0, heads.classes);
-      distances = table.Columns(heads.classes, width);
-      continue;
-    }
-    for (const float number : all[level.scores]) scores.Add(number);
-    for (const float number : all[level.distances]) distances.Add(number);
-  }
-  return JudgeDistances(scores, distances, true);
+  return JudgeDistances(*NanodetOf(outputs), outputs, all, false, true);
 }
 
 HeadFinding JudgeYolov8Raw(const Outputs& outputs, HeadNumbers all) {
   const DistanceHeads heads = *Yolov8RawOf(outputs);
-  Extent scores;
-  Extent distances;
-  for (const auto& level : heads.levels) {
-    const Shape& shape = outputs.shape(level.distances);
-    const auto split = static_cast<size_t>(heads.distances * shape[2] * shape[3]);
-    for (size_t i = 0; i < split; ++i) distances.Add(all[level.distances][i]);
-    const bool is_joint = level.scores == level.distances;
-    for (size_t i = is_joint ? split : 0; i < all[level.scores].size(); ++i) {
-      scores.Add(all[level.scores][i]);
-    }
-  }
-  return JudgeDistances(scores, distances, HasSquashedScores(outputs, heads));
+  return JudgeDistances(heads, outputs, all, true, HasSquashedScores(outputs, heads));
 }
 
 using Answer = HeadRow::Answer;

@@ -105,16 +105,19 @@ HeadFinding JudgeYolov8(const Outputs& outputs, HeadNumbers all) {
 HeadFinding JudgePose(const Outputs& outputs, HeadNumbers all) {
   const auto [points, each] = KeypointsOf(outputs);
   HeadFinding finding = JudgeRows(outputs, all, false, int64_t{points} * each);
-  if (!finding.contradiction.empty() || each != 3) return finding;
+  if (!finding.contradiction.empty()) return finding;
   const RowNumbers table{all[0], *outputs.rows};
+  const int64_t first = outputs.rows->numbers - int64_t{points} * each;
+  Extent places;
   Extent scores;
-  for (int64_t at = outputs.rows->numbers - 1; at >= outputs.rows->numbers - 3 * points; at -= 3) {
-    const Extent own = table.Columns(at, at + 1);
-    scores.Add(own.low);
-    scores.Add(own.high);
+  for (int64_t at = first; at < outputs.rows->numbers; ++at) {
+    (each == 3 && (at - first) % 3 == 2 ? scores : places).Add(table.Columns(at, at + 1));
   }
-  if (!scores.IsShare()) {
+  if (!scores.empty() && !scores.IsShare()) {
     finding.contradiction = Runs("the scores of its keypoints", scores, "from 0 to 1");
+  } else if (outputs.rows->anchors != 0 && !IsNormalised(outputs.spec) &&
+             places.IsWithin(-kMostShare, kMostShare)) {
+    finding.contradiction = Runs("the places of its keypoints", places, "in pixels");
   }
   return finding;
 }

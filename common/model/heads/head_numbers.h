@@ -29,6 +29,10 @@ struct Extent {
     low = std::min(low, number);
     high = std::max(high, number);
   }
+  void Add(const Extent& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
   bool empty() const { return low > high; }
   bool IsWithin(float least, float most) const { return low >= least && high <= most; }
   bool IsShare() const { return IsWithin(-kSlack, 1 + kSlack); }

@@ -32,12 +32,13 @@ bool IsClassMap(const Value& output) {
          ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
 }
 
-bool IsPictureMap(const Outputs& outputs, size_t i) {
+bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last) {
   const Shape& shape = outputs.shape(i);
   const PictureSize& picture = outputs.picture;
   if (shape.size() != 4 || shape[0] != 1 || picture.width == 0) return false;
-  const auto rows = static_cast<double>(picture.height) / static_cast<double>(shape[2]);
-  const auto columns = static_cast<double>(picture.width) / static_cast<double>(shape[3]);
+  const size_t first = has_channels_last ? 1 : 2;
+  const auto rows = static_cast<double>(picture.height) / static_cast<double>(shape[first]);
+  const auto columns = static_cast<double>(picture.width) / static_cast<double>(shape[first + 1]);
   // Sizes may have been rounded on the way.
   constexpr double kAlike = 0.9;
   return rows >= kAlike && columns >= kAlike && rows > kAlike * columns && columns > kAlike * rows;

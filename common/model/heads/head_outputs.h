@@ -51,8 +51,8 @@ std::string OfOutput(const Value& output);
 // One class a pixel: height × width, whatever dimensions of one stand before.
 bool IsClassMap(const Value& output);
 
-// Whether an output is maps, 1×C×h×w, of the whole picture: of its form, and no larger.
-bool IsPictureMap(const Outputs& outputs, size_t i);
+// Whether an output is maps, 1×C×h×w or 1×h×w×C, of the whole picture: of its form, and no larger.
+bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last = false);
 
 // Of maps whose pixels are cells of the picture: the cells' side in pixels. 0: it is none.
 int64_t MapStride(const Outputs& outputs, size_t i);

@@ -209,7 +209,8 @@ HeadFinding JudgeQueries(const Outputs& outputs, HeadNumbers all) {
   if (!finding.contradiction.empty()) return finding;
   if (outputs.spec.kind == Kind::kDetr) {
     finding.has_evidence = likeliest.last < shape[1];
-    if (shape[1] >= kFewQueries && 2 * likeliest.last < shape[1]) {
+    if (shape[1] >= kFewQueries && likeliest.last < likeliest.first &&
+        2 * likeliest.last < shape[1]) {
       finding.contradiction =
           fmt::format("of {} queries only {} are of the last class, which is to be none", shape[1],
                       likeliest.last);

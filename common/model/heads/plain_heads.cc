@@ -35,6 +35,11 @@ std::string WhyNotKeypoints(const Outputs& outputs) {
   if (!IsPictureMap(outputs, 0)) {
     return OfOutput(outputs.value(0)) + ", not one heat map a keypoint, of the picture's form";
   }
+  for (size_t i = 1; i < outputs.count(); ++i) {
+    if (IsPictureMap(outputs, i) && outputs.shape(i)[2] != outputs.shape(0)[2]) {
+      return OfOutput(outputs.value(i)) + ": maps of several sizes, as detectors have them";
+    }
+  }
   return WhyNotSoMany(outputs, outputs.shape(0)[1]);
 }
 
@@ -44,6 +49,15 @@ const op::ArgMax* ArgMaxOf(const Outputs& outputs, size_t i) {
   return last == nullptr ? nullptr : last->As<op::ArgMax>();
 }
 
+// Whether class scores lie pixel by pixel, as TensorFlow has them.
+bool HasChannelsLast(const Outputs& outputs, size_t i) {
+  return !IsPictureMap(outputs, i) && IsPictureMap(outputs, i, /*has_channels_last=*/true);
+}
+
+int64_t ChannelsOf(const Outputs& outputs, size_t i) {
+  return outputs.shape(i)[HasChannelsLast(outputs, i) ? 3 : 1];
+}
+
 // How many classes an output's pixels may have; 0: unknown. A map of one channel has two.
 int64_t ClassesOf(const Outputs& outputs, size_t i) {
   if (const op::ArgMax* last = ArgMaxOf(outputs, i)) {
@@ -51,7 +65,7 @@ int64_t ClassesOf(const Outputs& outputs, size_t i) {
     return scores[static_cast<size_t>(last->axis)];
   }
   if (IsClassMap(outputs.value(i))) return 0;
-  return std::max<int64_t>(2, outputs.shape(i)[1]);
+  return std::max<int64_t>(2, ChannelsOf(outputs, i));
 }
 
 // The outputs that are read: maps, but no auxiliary ones, which only serve training.
@@ -59,7 +73,9 @@ std::vector<size_t> MapsOf(const Outputs& outputs) {
   std::vector<size_t> maps;
   for (size_t i = 0; i < outputs.count(); ++i) {
     if (i > 0 && Says(outputs.value(i), {"aux"})) continue;
-    if (IsClassMap(outputs.value(i)) || IsPictureMap(outputs, i)) maps.push_back(i);
+    if (IsClassMap(outputs.value(i)) || IsPictureMap(outputs, i) || HasChannelsLast(outputs, i)) {
+      maps.push_back(i);
+    }
   }
   return maps;
 }
@@ -67,7 +83,8 @@ std::vector<size_t> MapsOf(const Outputs& outputs) {
 std::string WhyNotSegmentation(const Outputs& outputs) {
   const auto size_of = [&](size_t i) {
     const Shape& shape = outputs.shape(i);
-    return std::pair(shape[shape.size() - 2], shape[shape.size() - 1]);
+    const size_t first = HasChannelsLast(outputs, i) ? 1 : shape.size() - 2;
+    return std::pair(shape[first], shape[first + 1]);
   };
   const std::vector<size_t> maps = MapsOf(outputs);
   if (maps.empty() || maps.front() != 0) {
@@ -107,6 +124,9 @@ bool IsSquashed(const Outputs& outputs, size_t i) {
 ValueId AppendArgMax(Graph& graph, const Outputs& outputs, size_t i) {
   ValueId scores = outputs.graph.outputs[i];
   if (IsClassMap(outputs.value(i))) return scores;
+  if (HasChannelsLast(outputs, i)) {
+    scores = graph.AddOne("channels_first", op::Permute{{0, 3, 1, 2}}, {scores});
+  }
   if (outputs.spec.enlarge) {
     op::Resize resize;
     resize.spec.kind = ResizeSpec::Kind::kLinear;
@@ -114,7 +134,7 @@ ValueId AppendArgMax(Graph& graph, const Outputs& outputs, size_t i) {
     resize.spec.out_width = static_cast<int>(outputs.picture.width);
     scores = graph.AddOne("enlarge", resize, {scores});
   }
-  if (outputs.shape(i)[1] > 1) return graph.AddOne("classes", op::ArgMax{1, true}, {scores});
+  if (ChannelsOf(outputs, i) > 1) return graph.AddOne("classes", op::ArgMax{1, true}, {scores});
   const ValueId least =
       graph.AddConstant("least", Tensor({1, 1, 1, 1}, {IsSquashed(outputs, i) ? 0.5f : 0.0f}));
   return graph.AddOne("classes", op::Binary{BinaryKind::kLess, {}}, {least, scores});
@@ -173,9 +193,15 @@ HeadFinding JudgeClassification(const Outputs& outputs, HeadNumbers all) {
   return {are_shares ? "its scores already add up to 1: set decoder.softmax to false" : ""};
 }
 
+HeadFinding JudgeKeypoints(const Outputs&, HeadNumbers all) {
+  const Extent scores = ExtentOf(all[0]);
+  if (scores.high >= 0) return {};
+  return {Runs("its heat maps", scores, "above zero where a keypoint is")};
+}
+
 HeadFinding JudgeSegmentation(const Outputs& outputs, HeadNumbers all) {
   for (const size_t i : MapsOf(outputs)) {
-    if (IsClassMap(outputs.value(i)) || outputs.shape(i)[1] > 1) continue;
+    if (IsClassMap(outputs.value(i)) || ChannelsOf(outputs, i) > 1) continue;
     const bool are_whole = std::all_of(all[i].begin(), all[i].end(),
                                        [](float number) { return number == std::floor(number); });
     const Extent extent = ExtentOf(all[i]);
@@ -209,7 +235,7 @@ constexpr std::array<HeadEntry, 6> kPlainHeads = {{
     {{Kind::kKeypoints, "1xKxhxw: a heat map for each keypoint", Answer::kHeatMaps},
      WhyNotKeypoints,
      AppendNothing,
-     JudgeNothing},
+     JudgeKeypoints},
     {{Kind::kEmbedding, "1xD: one list of numbers", Answer::kEmbedding},
      WhyNotEmbedding,
      AppendNothing,

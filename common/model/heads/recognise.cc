@@ -75,7 +75,8 @@ HeadKind KindOfMaps(const Outputs& outputs) {
     return false;
   };
   if (outputs.count() == 1) {
-    return names > 1 && channels(0) == names ? Kind::kSegmentation : Kind::kRaw;
+    const bool has_names = names > 1 && (channels(0) == names || outputs.shape(0)[3] == names);
+    return has_names ? Kind::kSegmentation : Kind::kRaw;
   }
   if (has({1, 2, 2, 10})) return Kind::kCenterface;
   if (outputs.count() == 2 && has_one_of(65) && has_one_of(256)) return Kind::kSuperpoint;
