@@ -97,7 +97,8 @@ class AnswerText {
     for (size_t i = 0; i < std::min(kMostLines, keypoints.points.size()); ++i) {
       const Keypoint& point = keypoints.points[i];
       text += fmt::format("  {:.3f} {:20} {:7.1f} {:7.1f}\n", point.score,
-                          reader_.ClassName(static_cast<int>(i)), point.x, point.y);
+                          keypoints.has_order ? reader_.ClassName(static_cast<int>(i)) : "point",
+                          point.x, point.y);
     }
     return text;
   }

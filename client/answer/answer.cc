@@ -86,6 +86,10 @@ void Write(Json& json, const Keypoints& keypoints, const AnswerReader& reader) {
   json["keypoints"] = Json::array();
   for (size_t i = 0; i < keypoints.points.size(); ++i) {
     const Keypoint& point = keypoints.points[i];
+    if (!keypoints.has_order) {
+      json["keypoints"].push_back({{"x", point.x}, {"y", point.y}, {"score", point.score}});
+      continue;
+    }
     json["keypoints"].push_back({{"keypoint", i},
                                  {"name", reader.ClassName(static_cast<int>(i))},
                                  {"x", point.x},

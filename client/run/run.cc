@@ -21,10 +21,10 @@
 #include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
+#include "client/run/head_watch.h"
 #include "client/run/overlay_video.h"
 #include "client/run/summary.h"
 #include "client/server_peer.h"
-#include "common/answer/head_trial.h"
 #include "common/answer/outputs.h"
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
@@ -419,15 +419,6 @@ const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const 
   return &clock;
 }
 
-// Refuses a network whose outputs are not what the decoder reads.
-void CheckHead(const RobotConfig& config, const std::optional<Frame>& frame) {
-  if (config.model.empty() || !frame || frame->picture.empty()) return;
-  const auto trial = TryHead(config, frame->picture, ThreadsToUse(config));
-  if (trial && !trial->contradiction.empty()) {
-    throw InputError(DescribeContradiction(*trial, config.model));
-  }
-}
-
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
@@ -446,7 +437,8 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
 
 Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
                    const std::atomic<bool>& stop, const BackendMaker& make_backend) {
-  CheckHead(config, source.First());
+  HeadWatch watch(config);
+  if (const std::optional<Frame> first = source.First()) watch.Before(*first);
   ChooseSchemes(config, ThreadsToUse(config), clock, stop, graph);
   const auto shared_graph = std::make_shared<const Graph>(std::move(graph));
   const Compiler compile = [&](const RobotConfig& with) {
@@ -468,7 +460,9 @@ Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, c
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
       const std::optional<Frame> frame = run->Next();
       if (!frame) break;
+      watch.Before(*frame);
       run->Handle(*frame);
+      watch.After(run->reader());
       status.Show([&] { return run->Progress(); });
     }
   }

@@ -80,6 +80,18 @@ bool AreNear(const Keypoint& a, const Keypoint& b, double reach) {
   return std::hypot(a.x - b.x, a.y - b.y) <= reach;
 }
 
+// How many of the answer's points, best first, have a dense one of their own within reach.
+int64_t CountPairs(const Keypoints& answer, const Keypoints& dense, double reach) {
+  std::vector<Keypoint> untaken = dense.points;
+  for (const Keypoint& point : answer.points) {
+    const auto near = std::find_if(untaken.begin(), untaken.end(), [&](const Keypoint& other) {
+      return AreNear(point, other, reach);
+    });
+    if (near != untaken.end()) untaken.erase(near);
+  }
+  return static_cast<int64_t>(dense.points.size() - untaken.size());
+}
+
 bool IsUniform(const ClassMap& map) {
   return std::adjacent_find(map.classes.begin(), map.classes.end(), std::not_equal_to<>()) ==
          map.classes.end();
@@ -173,6 +185,12 @@ std::optional<double> DetectionAgreement::F1() const {
 
 void KeypointAgreement::Add(const Keypoints& answer, const Keypoints& dense) {
   const int64_t points_before = points_;
+  if (!dense.has_order) {
+    points_ += static_cast<int64_t>(std::max(answer.points.size(), dense.points.size()));
+    near_ += CountPairs(answer, dense, kReachOfFound * dense.extent);
+    if (points_ > points_before) ++frames_with_evidence_;
+    return;
+  }
   for (size_t i = 0; i < dense.points.size(); ++i) {
     if (!HasPlace(answer.points[i]) && !HasPlace(dense.points[i])) continue;
     ++points_;

@@ -135,12 +135,14 @@ class DetectionAgreement {
 // The share of keypoints, over all frames, that lie no further from the dense answer's than .05 of
 // the larger side of what the heat maps show (Keypoints::extent of the dense answer). Scores do not
 // matter. A keypoint that has a place in neither answer is left out; a frame with any other is
-// evidence.
+// evidence. Points without order are paired within .005 of that side, each once; those of the
+// longer list are all.
 class KeypointAgreement {
  public:
   static constexpr double kReach = 0.05;
+  static constexpr double kReachOfFound = 0.005;
 
-  // REQUIRES: as many in both.
+  // REQUIRES: as many in both, if they have an order.
   void Add(const Keypoints& answer, const Keypoints& dense);
 
   int64_t frames_with_evidence() const { return frames_with_evidence_; }

@@ -141,10 +141,14 @@ AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
       head_(graph.head),
       top_(config.most_classes()),
       most_boxes_(config.most_boxes()),
+      most_points_(config.most_points()),
       score_threshold_(static_cast<float>(config.score_threshold)),
       overlap_threshold_(static_cast<float>(config.overlap_threshold)),
       class_names_(config.ReadClassNames()) {
   if (class_names_.empty()) class_names_ = graph.notes.class_names;
+  const ModelPicture picture(graph);
+  model_width_ = static_cast<float>(picture.width);
+  model_height_ = static_cast<float>(picture.height);
 }
 
 const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t output) {
@@ -154,31 +158,21 @@ const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t o
 }
 
 AnswerContent AnswerReader::Read(const ModelState& state, const SeenPicture& seen) {
-  switch (kind_) {
-    case Kind::kClassification:
+  using Answer = HeadRow::Answer;
+  switch (RowOf(kind_).answer) {
+    case Answer::kClasses:
       return ReadClassification(state);
-    case Kind::kSegmentation:
+    case Answer::kClassMap:
       return ReadClassMap(state, seen);
-    case Kind::kKeypoints:
-      return ReadKeypoints(state, seen);
-    case Kind::kEmbedding:
-      return Embedding{Values(state, 0)};
-    case Kind::kBoxes:
-    case Kind::kYolov3:
-    case Kind::kYolov8:
-    case Kind::kYolov8Pose:
-    case Kind::kYolov8Segment:
-    case Kind::kYolov8Obb:
-    case Kind::kYolox:
-    case Kind::kEndToEnd:
-    case Kind::kEndToEndBatch:
-    case Kind::kNmsOutputs:
-    case Kind::kTfDetection:
-    case Kind::kDetr:
-    case Kind::kRtDetr:
+    case Answer::kBoxes:
       return ReadDetections(state, seen);
-    case Kind::kAuto:
-    case Kind::kRaw:
+    case Answer::kHeatMaps:
+      return ReadKeypoints(state, seen);
+    case Answer::kPoints:
+      return ReadPoints(state, seen);
+    case Answer::kEmbedding:
+      return Embedding{Values(state, 0)};
+    case Answer::kRaw:
       break;
   }
   return ReadRaw(state);
@@ -281,6 +275,24 @@ AnswerReader::Rows AnswerReader::ReadRows(const ModelState& state) {
   return rows;
 }
 
+std::string AnswerReader::ContradictionOf(const float* row) const {
+  constexpr float kMostScore = 1.01f;
+  if (row[4] > kMostScore) return fmt::format("a box scores {:.4g}, more than 1", row[4]);
+  if (row[0] > row[2] || row[1] > row[3]) return "a box ends before it begins";
+  const bool has_names = !class_names_.empty();
+  if (has_names && static_cast<size_t>(ClassOf(row[5])) >= class_names_.size()) {
+    return fmt::format("a box is of class {}, but {} have names", ClassOf(row[5]),
+                       class_names_.size());
+  }
+  const float side = std::max(model_width_, model_height_);
+  for (int k = 0; k < 4 && side > 0; ++k) {
+    if (row[k] >= -side && row[k] <= 2 * side) continue;
+    return fmt::format("a box reaches to pixel {:.0f} of a picture of {:.0f}x{:.0f}", row[k],
+                       model_height_, model_width_);
+  }
+  return "";
+}
+
 Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const {
   const ScoredClass label = {ClassOf(row[5]), row[4]};
   Detection box;
@@ -320,7 +332,9 @@ Detections AnswerReader::ReadDetections(const ModelState& state, const SeenPictu
   std::vector<size_t> order;
   for (size_t i = 0; i < rows.count(); ++i) {
     const float score = rows.Row(i)[4];
-    if (score > 0 && score >= score_threshold_) order.push_back(i);  // unused rows are zero
+    if (!(score > 0 && score >= score_threshold_)) continue;  // unused rows are zero
+    order.push_back(i);
+    if (contradiction_.empty()) contradiction_ = ContradictionOf(rows.Row(i));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return rows.Row(a)[4] > rows.Row(b)[4]; });
@@ -356,8 +370,17 @@ Detections AnswerReader::ReadDetections(const ModelState& state, const SeenPictu
   return detections;
 }
 
+namespace {
+
+// The larger side of what the network sees, in the positions' pixels.
+double ExtentOf(const SeenPicture& seen, double model_width, double model_height) {
+  if (seen.fit == nullptr) return std::max(model_width, model_height);
+  return std::max(seen.fit->columns().shown_length(), seen.fit->rows().shown_length());
+}
+
+}  // namespace
+
 Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture& seen) {
-  const PictureFit* const fit = seen.fit;
   const Graph& graph = state.graph();
   const Shape& maps = graph.value(graph.outputs.front()).shape;
   const Value& input = graph.value(graph.inputs.front());
@@ -367,9 +390,7 @@ Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture
   const std::vector<float>& values = Values(state, 0);
   HeatMap map = {values.data(), static_cast<int>(maps[3]), static_cast<int>(maps[2])};
   Keypoints keypoints;
-  keypoints.extent = fit == nullptr
-                         ? std::max(model_width, model_height)
-                         : std::max(fit->columns().shown_length(), fit->rows().shown_length());
+  keypoints.extent = ExtentOf(seen, model_width, model_height);
   for (int64_t channel = 0; channel < maps[1]; ++channel) {
     Keypoint point = FindPeak(map);
     point.x *= model_width / map.width;
@@ -378,6 +399,39 @@ Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture
     map.values += static_cast<ptrdiff_t>(map.width) * map.height;
   }
   return keypoints;
+}
+
+// Either a map of the picture that is zero where no point is, or a list of points and their scores.
+Keypoints AnswerReader::ReadPoints(const ModelState& state, const SeenPicture& seen) {
+  const Graph& graph = state.graph();
+  const Shape& shape = graph.value(graph.outputs.front()).shape;
+  const ModelPicture picture(graph);
+  const std::vector<float> values = Values(state, 0);
+  Keypoints found;
+  found.has_order = false;
+  found.extent = ExtentOf(seen, picture.width, picture.height);
+  if (shape.size() == 4) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto width = static_cast<size_t>(shape[3]);
+      if (values[i] > 0) {
+        found.points.push_back(
+            {static_cast<double>(i % width), static_cast<double>(i / width), values[i]});
+      }
+    }
+  } else {
+    const std::vector<float>& scores = Values(state, 1);
+    for (size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] > 0) found.points.push_back({values[2 * i], values[2 * i + 1], scores[i]});
+    }
+  }
+  std::stable_sort(found.points.begin(), found.points.end(),
+                   [](const Keypoint& a, const Keypoint& b) { return a.score > b.score; });
+  found.points.resize(std::min(found.points.size(), static_cast<size_t>(most_points_)));
+  // Networks count from the first pixel's middle.
+  for (Keypoint& point : found.points) {
+    point = seen.InFrame(Keypoint{point.x + 0.5, point.y + 0.5, point.score});
+  }
+  return found;
 }
 
 std::string AnswerReader::ClassName(int index) const {

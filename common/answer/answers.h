@@ -72,8 +72,9 @@ struct ClassMap {
 // The place of each heat map's largest value. A map of NaNs has no place: its position and score
 // are NaN.
 struct Keypoints {
-  std::vector<Keypoint> points;  // in the order of the channels
+  std::vector<Keypoint> points;  // in the order of the channels; or any number, best first
   double extent = 0;             // the larger side of what the maps show, in the positions' pixels
+  bool has_order = true;         // false: points that the network found, which have no names
 };
 
 // A list of numbers that means something only beside another.
@@ -118,6 +119,10 @@ class AnswerReader {
   // How many classes the outputs tell apart, if the graph says so; else 0.
   int class_count() const { return head_.classes; }
 
+  // How the boxes read so far contradict the decoder: they score more than 1, lie far beyond the
+  // picture, end before they begin. Empty: they do not.
+  const std::string& contradiction() const { return contradiction_; }
+
   // The name of a class or keypoint, or its number where it has none.
   std::string ClassName(int index) const;
 
@@ -131,6 +136,8 @@ class AnswerReader {
   Rows ReadRows(const ModelState& state);
   Detection ReadBox(const float* row, const SeenPicture& seen) const;
   Keypoints ReadKeypoints(const ModelState& state, const SeenPicture& seen);
+  Keypoints ReadPoints(const ModelState& state, const SeenPicture& seen);
+  std::string ContradictionOf(const float* row) const;
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const ModelState& state, size_t output);
@@ -139,10 +146,14 @@ class AnswerReader {
   Head head_;
   int top_;
   int most_boxes_;
+  int most_points_;
   float score_threshold_;
   float overlap_threshold_;
   std::vector<std::string> class_names_;
   std::vector<float> values_;
+  float model_width_ = 0;
+  float model_height_ = 0;
+  std::string contradiction_;
 };
 
 }  // namespace cacheinf

@@ -19,17 +19,14 @@
 namespace cacheinf {
 namespace {
 
-std::vector<std::vector<float>> OutputsOf(Graph graph, const RobotConfig& config,
-                                          const Picture& frame, int threads) {
-  const PictureFit fit(graph.picture, frame.width, frame.height);
-  std::vector<uint8_t> pixels(static_cast<size_t>(graph.picture.width) *
-                              static_cast<size_t>(graph.picture.height) *
-                              static_cast<size_t>(fit.channels()));
-  fit.Resize(frame, {0, graph.picture.height}, pixels.data());
-  const auto model = std::make_shared<const CompiledModel>(
-      std::make_shared<const Graph>(std::move(graph)), MakeBackend(config, threads));
-  ModelState state(model);
+std::vector<std::vector<float>> OutputsOf(const std::shared_ptr<const CompiledModel>& model,
+                                          const Picture& frame) {
   const PictureSpec& spec = model->graph().picture;
+  const PictureFit fit(spec, frame.width, frame.height);
+  std::vector<uint8_t> pixels(static_cast<size_t>(spec.width) * static_cast<size_t>(spec.height) *
+                              static_cast<size_t>(fit.channels()));
+  fit.Resize(frame, {0, spec.height}, pixels.data());
+  ModelState state(model);
   state.SetPicture({pixels.data(), spec.width, spec.height, fit.channels()});
   state.Run();
   std::vector<std::vector<float>> numbers;
@@ -39,30 +36,42 @@ std::vector<std::vector<float>> OutputsOf(Graph graph, const RobotConfig& config
 
 }  // namespace
 
-std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame, int threads) {
+HeadTrials::HeadTrials(const RobotConfig& config, int threads) {
   LoadOptions options;
   options.input_shapes = config.InputShapes();
   options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
-  if (graph.head.kind != HeadKind::kAuto) return std::nullopt;
-  HeadTrial trial;
-  trial.picture = AddPicture(graph, config.model_config);
+  if (graph.head.kind != HeadKind::kAuto) return;
+  described_.picture = AddPicture(graph, config.model_config);
   HeadSpec spec = HeadSpecOf(config.model_config.decoder, graph.notes);
-  trial.outputs = DescribeOutputs(graph);
+  described_.outputs = DescribeOutputs(graph);
   if (spec.kind == HeadKind::kAuto) {
     const Recognition found = Recognise(graph, spec.class_count);
     spec.kind = found.kind;
-    trial.recognised_by = found.reason;
-    trial.candidates = found.candidates;
+    described_.recognised_by = found.reason;
+    described_.candidates = found.candidates;
   }
-  trial.kind = spec.kind;
-  const HeadCheck check(graph, spec);
+  described_.kind = spec.kind;
+  check_.emplace(graph, spec);
   graph.head.kind = HeadKind::kRaw;
   Optimise(graph);
   graph.Validate();
-  trial.numbers = OutputsOf(std::move(graph), config, frame, threads);
-  trial.contradiction = check.Contradiction(trial.numbers);
+  model_ = std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
+                                                 MakeBackend(config, threads));
+}
+
+HeadTrial HeadTrials::Try(const Picture& frame) const {
+  HeadTrial trial = described_;
+  trial.numbers = OutputsOf(model_, frame);
+  trial.contradiction = check_->Contradiction(trial.numbers);
+  trial.has_evidence = trial.contradiction.empty() && check_->HasEvidence(trial.numbers);
   return trial;
+}
+
+std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame, int threads) {
+  const HeadTrials trials(config, threads);
+  if (!trials.is_needed()) return std::nullopt;
+  return trials.Try(frame);
 }
 
 std::string DescribeContradiction(const HeadTrial& trial, const std::string& model) {

@@ -1,19 +1,22 @@
 #ifndef CACHEINF_COMMON_ANSWER_HEAD_TRIAL_H_
 #define CACHEINF_COMMON_ANSWER_HEAD_TRIAL_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/config/robot_config.h"
 #include "common/model/graph/graph.h"
+#include "common/model/heads/head_check.h"
 #include "common/model/heads/heads.h"
 #include "common/model/picture.h"
 
-// One frame through the network without its decoder, to see whether the decoder reads what is
-// there.
+// Frames through the network without its decoder, to see whether the decoder reads what is there.
 
 namespace cacheinf {
+
+class CompiledModel;
 
 struct HeadTrial {
   HeadKind kind = HeadKind::kRaw;
@@ -24,10 +27,27 @@ struct HeadTrial {
   std::string outputs;  // "output 'output0' of shape 1x84x8400"
   std::vector<std::vector<float>> numbers;
   std::string contradiction;  // empty: the numbers do not contradict the kind
+  bool has_evidence = false;  // there was a box, say, that could have contradicted it
 };
 
-// Loads the configuration's model and tries the frame. Nothing if the file holds a decoder itself.
-// Throws InputError if the model cannot be loaded or its outputs' shapes contradict decoder.kind.
+// The configuration's network without its decoder.
+class HeadTrials {
+ public:
+  // Throws InputError if the model cannot be loaded or its outputs' shapes contradict decoder.kind.
+  HeadTrials(const RobotConfig& config, int threads);
+
+  // Whether there is a decoder to try; false if the model's file holds it.
+  bool is_needed() const { return check_.has_value(); }
+
+  HeadTrial Try(const Picture& frame) const;  // REQUIRES: is_needed()
+
+ private:
+  HeadTrial described_;
+  std::optional<HeadCheck> check_;
+  std::shared_ptr<const CompiledModel> model_;
+};
+
+// One frame's trial; nothing if the file holds a decoder itself.
 std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame, int threads);
 
 // What is wrong and what to do about it, in one sentence. REQUIRES: a contradiction.

@@ -45,8 +45,11 @@ void CheckDecoder(const DecoderConfig& decoder, std::string_view name) {
     Fail(name, "decoder.strides and decoder.anchors must be given both or not at all");
   }
   if (decoder.strides.empty()) return;
-  if (decoder.kind != HeadKind::kBoxes && decoder.kind != HeadKind::kYolov3) {
-    Fail(name, "decoder.strides and decoder.anchors are for decoder.kind \"boxes\" or \"yolov3\"");
+  if (decoder.kind != HeadKind::kBoxes && decoder.kind != HeadKind::kYolov3 &&
+      decoder.kind != HeadKind::kYolov4 && decoder.kind != HeadKind::kYolov7) {
+    Fail(name,
+         "decoder.strides and decoder.anchors are for decoder.kind \"boxes\", \"yolov3\", "
+         "\"yolov4\" or \"yolov7\"");
   }
   if (decoder.anchors.size() % (2 * decoder.strides.size()) != 0) {
     Fail(name,
@@ -98,9 +101,9 @@ FieldTable DecoderConfig::Fields() {
   return {
       Field{"kind", MakeChoice(kind),
             "What the model's outputs mean; auto: what the file, its names and shapes show. boxes: "
-            "YOLOv5, v6 and v7; yolov3: Darknet's heads, also YOLOv4's; yolov8: also 9, 11 and 12; "
-            "end-to-end: boxes that the network has picked itself, as YOLOv10 does; keypoints: a "
-            "heat map for each. docs/models.md has the shapes.",
+            "YOLOv5, v6 and v7; yolov8: also 9, 11 and 12; end-to-end: boxes that the network has "
+            "picked itself, as YOLOv10 does; keypoints: a heat map for each; points: picked by the "
+            "network. docs/models.md has the shapes.",
             "Set it if auto gives raw numbers, or not what the model means."},
       Field{"class_names", TextsOrFile{&class_names, &class_names_file},
             "Names of the classes or keypoints, in order, or a text file with one per line, seen "
@@ -108,7 +111,7 @@ FieldTable DecoderConfig::Fields() {
             "Set it to get names in answers instead of numbers."}
           .Flag("--class-names"),
       Field{"most", &most,
-            "The most classes in a classification, or boxes in an answer; 0: 5 classes, 100 boxes.",
+            "The most classes, boxes or points in an answer; 0: 5 classes, 100 boxes, 500 points.",
             "Lower it if only the best guess matters, raise it for crowds."}
           .Between(0, 10000),
       Field{"softmax", &softmax,

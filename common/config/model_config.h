@@ -35,7 +35,7 @@ struct DecoderConfig {
   Kind kind = Kind::kAuto;
   std::vector<std::string> class_names;  // or the keypoints'
   std::string class_names_file;          // holds them, one a line; empty: there is none
-  int most = 0;                          // classes or boxes of an answer; 0: the usual number
+  int most = 0;                          // classes, boxes, points; 0: the usual number
   bool softmax = true;                   // classification: the outputs are not shares yet
   bool enlarge = false;                  // segmentation: to the size of the model's picture
   Coordinates coordinates = Coordinates::kUsual;
@@ -46,6 +46,7 @@ struct DecoderConfig {
 
   int most_classes() const { return most > 0 ? most : 5; }
   int most_boxes() const { return most > 0 ? most : 100; }
+  int most_points() const { return most > 0 ? most : 500; }
 
   // The configured names or those of the file. Throws InputError if it cannot be read.
   std::vector<std::string> ReadClassNames() const;

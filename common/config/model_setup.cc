@@ -35,7 +35,9 @@ std::optional<Training> TrainingOf(HeadKind kind) {
   using Kind = HeadKind;
   switch (kind) {
     case Kind::kBoxes:
+    case Kind::kYolov7:
     case Kind::kYolov8:
+    case Kind::kYolov8Raw:
     case Kind::kYolov8Pose:
     case Kind::kYolov8Segment:
     case Kind::kYolov8Obb:

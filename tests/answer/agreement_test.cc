@@ -186,6 +186,19 @@ TEST(DetectionAgreementTest, CountsTheBoxesOfAllFramesTogether) {
   EXPECT_EQ(agreement.frames_with_evidence(), 3);
 }
 
+TEST(KeypointAgreementTest, PointsWithoutOrderArePairedOnce) {
+  Keypoints dense;
+  dense.has_order = false;
+  dense.extent = 400;
+  dense.points = {{10, 10, 1}, {50, 50, 1}, {90, 90, 1}};
+  Keypoints answer = dense;
+  answer.points = {{51, 50, 1}, {10, 11, 1}, {11, 10, 1}, {200, 200, 1}};
+  KeypointAgreement agreement;
+  agreement.Add(answer, dense);
+  EXPECT_EQ(agreement.frames_with_evidence(), 1);
+  EXPECT_DOUBLE_EQ(*agreement.Pck(), 0.5);
+}
+
 TEST(KeypointAgreementTest, CountsThoseNearEnough) {
   const Keypoints dense = {{{10, 10, 1}, {50, 50, 1}, {kNan, kNan, kNan}}, 100};
   KeypointAgreement agreement;

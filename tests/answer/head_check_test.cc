@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,15 +22,32 @@ namespace {
 constexpr int64_t kPictureSide = 64;
 constexpr int64_t kCells = 64 + 16 + 4;  // of strides 8, 16 and 32
 
-std::string ContradictionOf(HeadKind kind, const Shape& shape, const std::vector<float>& numbers,
-                            HeadSpec spec = {}) {
+struct Given {
+  Shape shape;
+  std::vector<float> numbers;
+  std::string name = "output0";
+};
+
+std::string ContradictionOf(HeadKind kind, const std::vector<Given>& given, HeadSpec spec = {},
+                            bool* has_evidence = nullptr) {
   Graph graph;
   graph.AddInput("image", {1, 3, kPictureSide, kPictureSide});
-  const ValueId given = graph.AddInput("given", shape);
-  graph.outputs = {graph.AddOne("output0", op::Activation{}, {given})};
+  std::vector<std::vector<float>> outputs;
+  for (const Given& output : given) {
+    const ValueId input = graph.AddInput(output.name + ".given", output.shape);
+    graph.outputs.push_back(
+        graph.Add(output.name, op::Activation{}, {input}, {output.name}).front());
+    outputs.push_back(output.numbers);
+  }
   spec.kind = kind;
-  const std::vector<std::vector<float>> outputs = {numbers};
-  return HeadCheck(graph, spec).Contradiction(outputs);
+  const HeadCheck check(graph, spec);
+  if (has_evidence != nullptr) *has_evidence = check.HasEvidence(outputs);
+  return check.Contradiction(outputs);
+}
+
+std::string ContradictionOf(HeadKind kind, const Shape& shape, const std::vector<float>& numbers,
+                            HeadSpec spec = {}) {
+  return ContradictionOf(kind, {{shape, numbers}}, std::move(spec));
 }
 
 // Rows of boxes across the picture, with two classes.
@@ -77,6 +97,204 @@ TEST(HeadCheckTest, PickedBoxesHaveCornersInOrderAndClassesWithNames) {
   EXPECT_NE(of({10, 10, 40, 50, 2, 0.75f}).find("its scores"), std::string::npos);
   EXPECT_NE(of({0.1f, 0.1f, 0.5f, 0.5f, 0.75f, 2}).find("in pixels"), std::string::npos);
   EXPECT_NE(of({10, 10, 500, 50, 0.75f, 2}).find("within a picture"), std::string::npos);
+}
+
+TEST(HeadCheckTest, ClassAndScoreThatAreSwappedAreNoticedWithoutABox) {
+  bool has_evidence = true;
+  std::vector<float> rows(12);
+  EXPECT_EQ(ContradictionOf(HeadKind::kEndToEnd, {{{1, 2, 6}, rows}}, {}, &has_evidence), "");
+  EXPECT_FALSE(has_evidence) << "nothing was found";
+  rows = {10, 10, 40, 50, 0, 0.75f, 0, 0, 0, 0, 0, 0};
+  EXPECT_NE(ContradictionOf(HeadKind::kEndToEnd, {1, 2, 6}, rows).find("whole numbers"),
+            std::string::npos);
+  rows = {10, 10, 40, 50, 0.75f, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(ContradictionOf(HeadKind::kEndToEnd, {{{1, 2, 6}, rows}}, {}, &has_evidence), "");
+  EXPECT_TRUE(has_evidence);
+}
+
+TEST(HeadCheckTest, CornersAreNoCentres) {
+  std::vector<float> rows = Rows(false, 0.75f);
+  for (size_t at = 0; at < rows.size(); at += 6) {
+    rows[at + 2] += rows[at];
+    rows[at + 3] += rows[at + 1];
+  }
+  EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, rows).find("corners"),
+            std::string::npos);
+}
+
+// Rows with an objectness and two classes, read as three classes, and the reverse.
+TEST(HeadCheckTest, AnObjectnessIsNoClass) {
+  std::vector<float> rows = Rows(true, 0.01f);
+  EXPECT_EQ(ContradictionOf(HeadKind::kYolov8, {1, kCells, 7}, rows), "");
+  for (size_t at = 0; at < 8 * 7; at += 7) {
+    rows[at + 4] = 0.9f;
+    rows[at + 5 + at % 2] = 0.8f;
+  }
+  EXPECT_EQ(ContradictionOf(HeadKind::kBoxes, {1, kCells, 7}, rows), "");
+  std::vector<float> sure = rows;
+  for (size_t at = 8 * 7; at < sure.size(); at += 7) sure[at + 4] = 0.0f;
+  EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 7}, sure).find("objectness"),
+            std::string::npos);
+  for (size_t at = 0; at < sure.size(); at += 7) sure[at + 5] = sure[at + 6] = 0.0f;
+  EXPECT_NE(ContradictionOf(HeadKind::kBoxes, {1, kCells, 7}, sure).find("no objectness"),
+            std::string::npos);
+}
+
+// Three cells a thing along a row and a column, with the centre in the middle one, as YOLOv5
+// teaches them, or two that point at the border between them, as YOLOv3 would.
+std::vector<Given> RawHeads(bool is_v5, float size) {
+  constexpr int64_t kNumbers = 6;
+  std::vector<Given> heads;
+  for (const int64_t stride : {8, 16, 32}) {
+    const int64_t side = kPictureSide / stride;
+    Given head{{1, 3 * kNumbers, side, side},
+               std::vector<float>(static_cast<size_t>(3 * kNumbers * side * side), -9.0f),
+               "head" + std::to_string(stride)};
+    const auto set = [&](int64_t x, int64_t y, float t_x, float t_y) {
+      const std::vector<float> numbers = {t_x, t_y, size, size, 5, 5};
+      for (int64_t k = 0; k < kNumbers; ++k) {
+        head.numbers[static_cast<size_t>((k * side + y) * side + x)] =
+            numbers[static_cast<size_t>(k)];
+      }
+    };
+    if (stride == 8) {
+      const float logit = 1.0986f;  // of .75: at the border by YOLOv5's formula
+      for (const int64_t at : {1, 5}) {
+        if (is_v5) {
+          set(at, at, logit, logit);
+          set(at + 1, at, -logit, logit);
+          set(at, at + 1, logit, -logit);
+        } else {
+          set(at, at, 5, 5);
+          set(at + 1, at, -5, 5);
+          set(at, at + 1, 5, -5);
+        }
+      }
+    }
+    heads.push_back(std::move(head));
+  }
+  return heads;
+}
+
+TEST(HeadCheckTest, NeighboursTellTheFormulasOfRawHeadsApart) {
+  EXPECT_EQ(ContradictionOf(HeadKind::kBoxes, RawHeads(true, 0)), "");
+  EXPECT_EQ(ContradictionOf(HeadKind::kYolov3, RawHeads(false, 0)), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kYolov3, RawHeads(true, 0)).find("YOLOv5's"),
+            std::string::npos);
+  EXPECT_NE(ContradictionOf(HeadKind::kBoxes, RawHeads(false, 0)).find("YOLOv3's"),
+            std::string::npos);
+  // e^3 of an anchor of 10 x 13 is larger than the picture, (2 sigmoid(3))^2 is not.
+  EXPECT_EQ(ContradictionOf(HeadKind::kBoxes, RawHeads(true, 3)), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kYolov3, RawHeads(false, 3)).find("boxes of 261 pixels"),
+            std::string::npos);
+}
+
+// Boxes in pixels and scores that are no logits: the network has decoded its maps.
+TEST(HeadCheckTest, DecodedMapsAreNoRawHeads) {
+  std::vector<Given> heads = RawHeads(true, 0);
+  for (Given& head : heads) {
+    const size_t cells = head.numbers.size() / 18;
+    for (size_t i = 0; i < head.numbers.size(); ++i) {
+      head.numbers[i] = i / cells % 6 < 4 ? 40.0f : 0.25f;
+    }
+  }
+  EXPECT_NE(ContradictionOf(HeadKind::kBoxes, heads).find("a sigmoid gives"), std::string::npos);
+}
+
+TEST(HeadCheckTest, KeypointsOfBoxesArePixelsAndTheirScoresShares) {
+  const auto of = [](float place, float score) {
+    std::vector<float> rows;
+    for (int64_t cell = 0; cell < kCells; ++cell) {
+      const auto at = static_cast<float>(cell % kPictureSide);
+      rows.insert(rows.end(), {at, at, 8, 8, 0.5f, place * at, place * at, score});
+    }
+    return ContradictionOf(HeadKind::kYolov8Pose, {1, kCells, 8}, rows);
+  };
+  EXPECT_EQ(of(1, 0.5f), "");
+  EXPECT_NE(of(1.0f / kPictureSide, 0.5f).find("places of its keypoints"), std::string::npos);
+  EXPECT_NE(of(1, 5).find("scores of its keypoints"), std::string::npos);
+}
+
+TEST(HeadCheckTest, QueriesHaveCentresAndMostAreNothing) {
+  constexpr int64_t kQueries = 40;
+  std::vector<float> logits;
+  std::vector<float> centres;
+  std::vector<float> corners;
+  for (int64_t query = 0; query < kQueries; ++query) {
+    logits.insert(logits.end(), {-4, -3, 2});
+    const auto place = static_cast<float>(query) / kQueries;
+    centres.insert(centres.end(), {place, place, 0.1f, 0.1f});
+    corners.insert(corners.end(), {place, place, place + 0.1f, place + 0.1f});
+  }
+  const auto of = [&](HeadKind kind, const std::vector<float>& boxes) {
+    return ContradictionOf(
+        kind, {{{1, kQueries, 3}, logits, "logits"}, {{1, kQueries, 4}, boxes, "boxes"}});
+  };
+  EXPECT_EQ(of(HeadKind::kDetr, centres), "");
+  EXPECT_NE(of(HeadKind::kDetr, corners).find("corners"), std::string::npos);
+  EXPECT_NE(of(HeadKind::kRtDetr, centres).find("detr"), std::string::npos);
+  for (size_t at = 0; at < logits.size(); at += 3) std::swap(logits[at], logits[at + 2]);
+  EXPECT_NE(of(HeadKind::kDetr, centres).find("last class"), std::string::npos);
+}
+
+TEST(HeadCheckTest, MapsOfCentresHoldLogitsOffsetsAndSizes) {
+  constexpr int64_t kPixels = 16 * 16;
+  const auto of = [&](float score, float size, float offset) {
+    return ContradictionOf(HeadKind::kCenternet,
+                           {{{1, 3, 16, 16}, std::vector<float>(3 * kPixels, score), "hm"},
+                            {{1, 2, 16, 16}, std::vector<float>(2 * kPixels, size), "wh"},
+                            {{1, 2, 16, 16}, std::vector<float>(2 * kPixels, offset), "reg"}});
+  };
+  EXPECT_EQ(of(2, 5, 0.5f), "");
+  EXPECT_NE(of(0.5f, 5, 0.5f).find("like logits"), std::string::npos);
+  EXPECT_NE(of(2, 0.5f, 5).find("its offsets"), std::string::npos);
+  EXPECT_NE(of(2, 100, 0.5f).find("sizes"), std::string::npos);
+}
+
+TEST(HeadCheckTest, DistributionsAreLogitsAndScoresAreShares) {
+  std::vector<float> numbers(static_cast<size_t>(kCells) * 34, -2.0f);
+  EXPECT_NE(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, numbers).find("class scores"),
+            std::string::npos);
+  for (size_t at = 0; at < numbers.size(); at += 34) numbers[at] = numbers[at + 1] = 0.25f;
+  EXPECT_EQ(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, numbers), "");
+  std::vector<float> sure = numbers;
+  for (size_t at = 0; at < sure.size(); at += 34) sure[at] = 0.75f;
+  EXPECT_NE(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, sure).find("most of its cells"),
+            std::string::npos);
+  std::fill(numbers.begin(), numbers.end(), 0.25f);
+  EXPECT_NE(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, numbers).find("distances"),
+            std::string::npos);
+}
+
+TEST(HeadCheckTest, PlacesOfPointsAreLogitsWithNowhereLast) {
+  std::vector<float> places(65 * 64);
+  for (size_t i = 0; i < places.size(); ++i) places[i] = i >= 64 * 64 ? 5 : -1;
+  const auto of = [&] {
+    return ContradictionOf(
+        HeadKind::kSuperpoint,
+        {{{1, 65, 8, 8}, places, "semi"}, {{1, 256, 8, 8}, std::vector<float>(256 * 64), "desc"}});
+  };
+  EXPECT_EQ(of(), "");
+  std::rotate(places.begin(), places.end() - 64, places.end());
+  EXPECT_NE(of().find("last channel"), std::string::npos);
+}
+
+TEST(HeadCheckTest, OneChannelIsALogitAndNoClass) {
+  const auto of = [&](float a, float b) {
+    std::vector<float> numbers(64, a);
+    numbers[3] = b;
+    return ContradictionOf(HeadKind::kSegmentation, {1, 1, 8, 8}, numbers);
+  };
+  EXPECT_EQ(of(-2.5f, 3.25f), "");
+  EXPECT_NE(of(0.25f, 0.75f), "");
+  EXPECT_NE(of(0, 7).find("like classes"), std::string::npos);
+}
+
+TEST(HeadCheckTest, NothingIsReadFromWhatIsNoNumber) {
+  std::vector<float> rows = Rows(false, 0.75f);
+  rows[7] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, rows).find("not a number"),
+            std::string::npos);
 }
 
 TEST(HeadCheckTest, AClassificationIsNotSquashedTwice) {

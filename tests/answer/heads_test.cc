@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -39,6 +42,7 @@ struct HeadOutput {
   Shape shape;
   std::vector<float> numbers;
   std::string name = "output0";
+  Function::Kind function = Function::Kind::kIdentity;  // of the numbers
 };
 
 // A network whose picture has no part in its outputs, which are given as more inputs.
@@ -49,7 +53,8 @@ Graph NetworkOf(const std::vector<HeadOutput>& outputs) {
   for (const HeadOutput& output : outputs) {
     const ValueId input = graph.AddInput(output.name + ".given", output.shape);
     graph.outputs.push_back(
-        graph.Add(output.name, op::Activation{}, {input}, {output.name}).front());
+        graph.Add(output.name, op::Activation{Function{output.function}}, {input}, {output.name})
+            .front());
   }
   return graph;
 }
@@ -164,7 +169,7 @@ TEST(HeadsTest, Yolov8AndItsTranspose) {
 }
 
 // Raw heads of three anchors each; the things are found by the second anchor of stride 16.
-std::vector<HeadOutput> RawHeads(const std::vector<double>& thing_numbers_of(const Thing&)) {
+std::vector<HeadOutput> RawHeads(std::vector<double> thing_numbers_of(const Thing&)) {
   constexpr int kNumbers = 5 + kHeadClasses;
   std::vector<HeadOutput> heads;
   for (const int stride : kStrides) {
@@ -177,7 +182,7 @@ std::vector<HeadOutput> RawHeads(const std::vector<double>& thing_numbers_of(con
       for (const Thing& thing : kThings) {
         const int row = static_cast<int>(thing.y) / stride;
         const int column = static_cast<int>(thing.x) / stride;
-        const std::vector<double>& numbers = thing_numbers_of(thing);
+        const std::vector<double> numbers = thing_numbers_of(thing);
         for (int k = 0; k < kNumbers; ++k) {
           head.numbers[static_cast<size_t>(((kNumbers + k) * side + row) * side + column)] =
               static_cast<float>(numbers[static_cast<size_t>(k)]);
@@ -189,8 +194,11 @@ std::vector<HeadOutput> RawHeads(const std::vector<double>& thing_numbers_of(con
   return heads;
 }
 
-constexpr double kAnchorWidth = 62;  // the second of stride 16
+// The second of stride 16: of YOLOv3 and v5, and of YOLOv4 and v7.
+constexpr double kAnchorWidth = 62;
 constexpr double kAnchorHeight = 45;
+constexpr double kLaterWidth = 76;
+constexpr double kLaterHeight = 55;
 const std::vector<double> kAnchors = {10, 13, 16,  30,  33, 23,  30,  61,  62,
                                       45, 59, 119, 116, 90, 156, 198, 373, 326};
 
@@ -203,28 +211,40 @@ void AddScores(const Thing& thing, std::vector<double>* numbers) {
 
 double InCell(double position) { return position / 16 - std::floor(position / 16); }
 
-const std::vector<double>& Yolov5Numbers(const Thing& thing) {
-  static std::vector<double> numbers;
-  numbers = {Logit((InCell(thing.x) + 0.5) / 2), Logit((InCell(thing.y) + 0.5) / 2),
-             Logit(std::sqrt(thing.width / kAnchorWidth) / 2),
-             Logit(std::sqrt(thing.height / kAnchorHeight) / 2)};
+std::vector<double> Yolov5Numbers(const Thing& thing, double width, double height) {
+  std::vector<double> numbers = {
+      Logit((InCell(thing.x) + 0.5) / 2), Logit((InCell(thing.y) + 0.5) / 2),
+      Logit(std::sqrt(thing.width / width) / 2), Logit(std::sqrt(thing.height / height) / 2)};
   AddScores(thing, &numbers);
   return numbers;
 }
 
-const std::vector<double>& Yolov3Numbers(const Thing& thing) {
-  static std::vector<double> numbers;
-  numbers = {Logit(InCell(thing.x)), Logit(InCell(thing.y)), std::log(thing.width / kAnchorWidth),
-             std::log(thing.height / kAnchorHeight)};
+std::vector<double> Yolov3Numbers(const Thing& thing, double width, double height, double reach) {
+  std::vector<double> numbers = {Logit((InCell(thing.x) + (reach - 1) / 2) / reach),
+                                 Logit((InCell(thing.y) + (reach - 1) / 2) / reach),
+                                 std::log(thing.width / width), std::log(thing.height / height)};
   AddScores(thing, &numbers);
   return numbers;
+}
+
+std::vector<double> OfYolov5(const Thing& thing) {
+  return Yolov5Numbers(thing, kAnchorWidth, kAnchorHeight);
+}
+std::vector<double> OfYolov7(const Thing& thing) {
+  return Yolov5Numbers(thing, kLaterWidth, kLaterHeight);
+}
+std::vector<double> OfYolov3(const Thing& thing) {
+  return Yolov3Numbers(thing, kAnchorWidth, kAnchorHeight, 1);
+}
+std::vector<double> OfYolov4(const Thing& thing) {
+  return Yolov3Numbers(thing, kLaterWidth, kLaterHeight, 1.1);
 }
 
 TEST(HeadsTest, Yolov5RawHeadsInFourAndFiveDimensions) {
   DecoderConfig config = Decoder(HeadKind::kBoxes);
   config.strides = {8, 16, 32};
   config.anchors = kAnchors;
-  std::vector<HeadOutput> heads = RawHeads(Yolov5Numbers);
+  std::vector<HeadOutput> heads = RawHeads(OfYolov5);
   ExpectThings(BoxesOf(heads, config));
   for (HeadOutput& head : heads) {
     const int64_t cells = head.shape[2] * head.shape[3];
@@ -243,7 +263,7 @@ TEST(HeadsTest, Yolov5RawHeadsInFourAndFiveDimensions) {
 }
 
 TEST(HeadsTest, Yolov3RawHeadsInEitherOrder) {
-  std::vector<HeadOutput> heads = RawHeads(Yolov3Numbers);
+  std::vector<HeadOutput> heads = RawHeads(OfYolov3);
   ExpectThings(BoxesOf(heads, Decoder(HeadKind::kYolov3)));
   std::reverse(heads.begin(), heads.end());
   ExpectThings(BoxesOf(heads, Decoder(HeadKind::kYolov3)));
@@ -251,6 +271,42 @@ TEST(HeadsTest, Yolov3RawHeadsInEitherOrder) {
   config.strides = {32, 16, 8};
   config.anchors = {116, 90, 156, 198, 373, 326, 30, 61, 62, 45, 59, 119, 10, 13, 16, 30, 33, 23};
   ExpectThings(BoxesOf(heads, config));
+}
+
+TEST(HeadsTest, RawHeadsHaveTheUsualAnchorsOfTheirKind) {
+  ExpectThings(BoxesOf(RawHeads(OfYolov5), Decoder(HeadKind::kBoxes)));
+  ExpectThings(BoxesOf(RawHeads(OfYolov7), Decoder(HeadKind::kYolov7)));
+  ExpectThings(BoxesOf(RawHeads(OfYolov4), Decoder(HeadKind::kYolov4)));
+}
+
+// Nothing but a name tells YOLOv5's raw heads from YOLOv3's, unless the exporter has left its mark.
+TEST(HeadsTest, RawHeadsAreNeverGuessed) {
+  Graph graph = NetworkOf(RawHeads(OfYolov5));
+  const Recognition found = Recognise(graph, 0);
+  EXPECT_EQ(found.kind, HeadKind::kRaw);
+  for (const HeadKind kind :
+       {HeadKind::kBoxes, HeadKind::kYolov3, HeadKind::kYolov4, HeadKind::kYolov7}) {
+    EXPECT_EQ(std::count(found.candidates.begin(), found.candidates.end(), kind), 1)
+        << NameOf(kind);
+  }
+  std::vector<HeadOutput> heads = RawHeads(OfYolov5);
+  for (HeadOutput& head : heads) {
+    head.shape = {1, 3, head.shape[2], head.shape[3], head.shape[1] / 3};
+  }
+  Graph exported = NetworkOf(heads);
+  exported.notes.stride = 32;
+  exported.notes.class_names = std::vector<std::string>(kHeadClasses, "thing");
+  EXPECT_EQ(Recognise(exported, kHeadClasses).kind, HeadKind::kBoxes);
+  exported.notes = {};
+  EXPECT_EQ(Recognise(exported, kHeadClasses).kind, HeadKind::kRaw);
+}
+
+TEST(HeadsTest, AnchorsGrowWithStrides) {
+  DecoderConfig config = Decoder(HeadKind::kBoxes);
+  config.strides = {8, 16, 32};
+  config.anchors = std::vector<double>(kAnchors.rbegin(), kAnchors.rend());
+  Graph graph = NetworkOf(RawHeads(OfYolov5));
+  EXPECT_NE(RefusalOf([&] { AddDecoder(graph, config); }).find("do not grow"), std::string::npos);
 }
 
 TEST(HeadsTest, YoloxPlacedAndNotPlaced) {
@@ -478,6 +534,310 @@ TEST(HeadsTest, AQueryMayNameSeveralClasses) {
   }
 }
 
+// The logits of a distribution whose mean is `distance`.
+std::vector<float> LogitsOf(double distance, int steps) {
+  std::vector<float> logits(static_cast<size_t>(steps), -60.0f);
+  const auto below = static_cast<size_t>(distance);
+  const double above = distance - std::floor(distance);
+  logits[below] = static_cast<float>(std::log(1 - above));
+  if (above > 0) logits[below + 1] = static_cast<float>(std::log(above));
+  return logits;
+}
+
+struct DistanceLevel {
+  int stride;
+  std::vector<float> scores;     // cells × classes
+  std::vector<float> distances;  // cells × 4 steps
+};
+
+// Things at stride 16; `offset` is where in a cell distances begin. Scores are shares, or logits.
+std::vector<DistanceLevel> DistanceLevels(const std::vector<int>& strides, double offset, int steps,
+                                          bool has_logits) {
+  std::vector<DistanceLevel> levels;
+  for (const int stride : strides) {
+    const auto cells = static_cast<size_t>(CellsOf(stride));
+    DistanceLevel level{
+        stride, std::vector<float>(cells * kHeadClasses, has_logits ? -9.0f : 0.0f), {}};
+    for (size_t i = 0; i < 4 * cells; ++i) {
+      const std::vector<float> nowhere = LogitsOf(1, steps);
+      level.distances.insert(level.distances.end(), nowhere.begin(), nowhere.end());
+    }
+    for (const Thing& thing : kThings) {
+      if (stride != 16) continue;
+      const int row = static_cast<int>(thing.y) / stride;
+      const int column = static_cast<int>(thing.x) / stride;
+      const double x = (column + offset) * stride;
+      const double y = (row + offset) * stride;
+      const auto cell = static_cast<size_t>(row * (kSide / stride) + column);
+      const std::array<double, 4> sides = {
+          x - (thing.x - thing.width / 2), y - (thing.y - thing.height / 2),
+          thing.x + thing.width / 2 - x, thing.y + thing.height / 2 - y};
+      for (size_t side = 0; side < 4; ++side) {
+        const std::vector<float> logits = LogitsOf(sides[side] / stride, steps);
+        std::copy(logits.begin(), logits.end(),
+                  &level.distances[(4 * cell + side) * static_cast<size_t>(steps)]);
+      }
+      level.scores[cell * kHeadClasses + static_cast<size_t>(thing.label)] =
+          has_logits ? static_cast<float>(Logit(thing.score)) : thing.score;
+    }
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
+TEST(HeadsTest, NanodetInOneOutputOfThreeOrFourStrides) {
+  constexpr int kSteps = 8;
+  constexpr int kWidth = kHeadClasses + 4 * kSteps;
+  for (const bool is_plus : {true, false}) {
+    const std::vector<int> strides =
+        is_plus ? std::vector<int>{8, 16, 32, 64} : std::vector<int>{8, 16, 32};
+    HeadOutput output{{1, 0, kWidth}, {}};
+    for (const DistanceLevel& level :
+         DistanceLevels(strides, is_plus ? 0 : 0.5, kSteps, /*has_logits=*/false)) {
+      for (int64_t cell = 0; cell < CellsOf(level.stride); ++cell, ++output.shape[1]) {
+        const auto scores = level.scores.begin() + cell * kHeadClasses;
+        const auto distances = level.distances.begin() + cell * 4 * kSteps;
+        output.numbers.insert(output.numbers.end(), scores, scores + kHeadClasses);
+        output.numbers.insert(output.numbers.end(), distances, distances + 4 * kSteps);
+      }
+    }
+    ExpectThings(BoxesOf({output}, Decoder(HeadKind::kNanodet)));
+    EXPECT_EQ(Recognise(NetworkOf({output}), kHeadClasses).kind, HeadKind::kNanodet);
+  }
+}
+
+TEST(HeadsTest, PicodetHasScoresAndDistancesApart) {
+  constexpr int kSteps = 8;
+  std::vector<HeadOutput> scores;
+  std::vector<HeadOutput> all;
+  for (const DistanceLevel& level : DistanceLevels({8, 16, 32, 64}, 0.5, kSteps, false)) {
+    const int64_t cells = CellsOf(level.stride);
+    const std::string at = std::to_string(level.stride);
+    scores.push_back({{1, cells, kHeadClasses}, level.scores, "a" + at});
+    all.push_back({{1, cells, 4 * kSteps}, level.distances, "b" + at});
+  }
+  all.insert(all.end(), scores.begin(), scores.end());
+  ExpectThings(BoxesOf(all, Decoder(HeadKind::kNanodet)));
+  EXPECT_EQ(Recognise(NetworkOf(all), kHeadClasses).kind, HeadKind::kNanodet);
+}
+
+TEST(HeadsTest, Yolov8BeforeItsDecoderInThreeAndSixOutputs) {
+  constexpr int kSteps = 16;
+  std::vector<HeadOutput> joint;
+  std::vector<HeadOutput> apart;
+  for (const DistanceLevel& level : DistanceLevels({8, 16, 32}, 0.5, kSteps, true)) {
+    const int64_t side = kSide / level.stride;
+    const std::string at = std::to_string(level.stride);
+    const HeadOutput distances{
+        {1, 4 * kSteps, side, side}, Transposed(level.distances, 4 * kSteps), "box" + at};
+    const HeadOutput scores{
+        {1, kHeadClasses, side, side}, Transposed(level.scores, kHeadClasses), "cls" + at};
+    apart.push_back(distances);
+    apart.push_back(scores);
+    HeadOutput both{{1, 4 * kSteps + kHeadClasses, side, side}, distances.numbers, "head" + at};
+    both.numbers.insert(both.numbers.end(), scores.numbers.begin(), scores.numbers.end());
+    joint.push_back(both);
+  }
+  for (const auto& outputs : {joint, apart}) {
+    ExpectThings(BoxesOf(outputs, Decoder(HeadKind::kYolov8Raw)));
+    EXPECT_EQ(Recognise(NetworkOf(outputs), kHeadClasses).kind, HeadKind::kYolov8Raw);
+  }
+  for (size_t i = 1; i < apart.size(); i += 2) apart[i].function = Function::Kind::kSigmoid;
+  ExpectThings(BoxesOf(apart, Decoder(HeadKind::kYolov8Raw)));
+}
+
+constexpr int kMapStride = 4;
+constexpr int kMapSide = kSide / kMapStride;
+
+// A map at a stride of 4; set by channel and a thing's cell.
+class CoarseMap {
+ public:
+  CoarseMap(std::string name, int channels, float fill)
+      : output_{{1, channels, kMapSide, kMapSide},
+                std::vector<float>(static_cast<size_t>(channels * kMapSide * kMapSide), fill),
+                std::move(name)} {}
+
+  static int Cell(double position) { return static_cast<int>(position) / kMapStride; }
+  static double InCell(double position) { return position / kMapStride - Cell(position); }
+
+  void Set(int channel, const Thing& thing, double number, int columns_on = 0) {
+    const int at = (channel * kMapSide + Cell(thing.y)) * kMapSide + Cell(thing.x) + columns_on;
+    output_.numbers[static_cast<size_t>(at)] = static_cast<float>(number);
+  }
+  HeadOutput Squashed() const {
+    HeadOutput output = output_;
+    output.function = Function::Kind::kSigmoid;
+    return output;
+  }
+  const HeadOutput& output() const { return output_; }
+
+ private:
+  HeadOutput output_;
+};
+
+TEST(HeadsTest, CenternetFindsPeaksWithAndWithoutASigmoid) {
+  CoarseMap scores("hm", kHeadClasses, -9);
+  CoarseMap sizes("wh", 2, 1);
+  CoarseMap offsets("reg", 2, 0.5f);
+  for (const Thing& thing : kThings) {
+    scores.Set(thing.label, thing, Logit(thing.score));
+    scores.Set(thing.label, thing, Logit(thing.score - 0.1), 1);  // beside the peak
+    sizes.Set(0, thing, thing.width / kMapStride);
+    sizes.Set(1, thing, thing.height / kMapStride);
+    offsets.Set(0, thing, CoarseMap::InCell(thing.x));
+    offsets.Set(1, thing, CoarseMap::InCell(thing.y));
+  }
+  const DecoderConfig config = Decoder(HeadKind::kCenternet);
+  const std::vector<HeadOutput> outputs = {scores.output(), sizes.output(), offsets.output()};
+  ExpectThings(BoxesOf(outputs, config));
+  ExpectThings(BoxesOf({offsets.output(), scores.Squashed(), sizes.output()}, config));
+  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kCenternet);
+}
+
+TEST(HeadsTest, CenterfaceHasLandmarksInItsBoxes) {
+  CoarseMap scores("537", 1, -9);
+  CoarseMap sizes("538", 2, 0);
+  CoarseMap offsets("539", 2, 0);
+  CoarseMap landmarks("540", 10, 0);
+  for (const Thing& thing : kThings) {
+    scores.Set(0, thing, Logit(thing.score));
+    sizes.Set(0, thing, std::log(thing.height / kMapStride));
+    sizes.Set(1, thing, std::log(thing.width / kMapStride));
+    offsets.Set(0, thing, CoarseMap::InCell(thing.y) - 0.5);
+    offsets.Set(1, thing, CoarseMap::InCell(thing.x) - 0.5);
+    for (int k = 0; k < 5; ++k) {
+      landmarks.Set(2 * k, thing, 0.125 * k);     // of the height from the top
+      landmarks.Set(2 * k + 1, thing, 0.25 * k);  // of the width from the left
+    }
+  }
+  const std::vector<HeadOutput> outputs = {scores.Squashed(), sizes.output(), offsets.output(),
+                                           landmarks.output()};
+  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kCenterface);
+  const auto boxes = BoxesOf(outputs, Decoder(HeadKind::kCenterface));
+  ASSERT_EQ(boxes.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const Thing& thing = kThings[i];
+    EXPECT_NEAR(boxes[i].left, thing.x - thing.width / 2, 1e-3);
+    EXPECT_NEAR(boxes[i].bottom, thing.y + thing.height / 2, 1e-3);
+    ASSERT_EQ(boxes[i].keypoints.size(), 5u);
+    EXPECT_NEAR(boxes[i].keypoints[3].x, thing.x + 0.25 * thing.width, 1e-3);
+    EXPECT_NEAR(boxes[i].keypoints[3].y, thing.y - 0.125 * thing.height, 1e-3);
+  }
+}
+
+// Places of points in cells of 8 × 8 pixels, as logits.
+HeadOutput PlacesOf(const std::vector<Keypoint>& points) {
+  constexpr int kCells = kSide / 8;
+  HeadOutput places{{1, 65, kCells, kCells}, std::vector<float>(65 * kCells * kCells), "semi"};
+  const auto at = [&](int channel, int x, int y) -> float& {
+    return places.numbers[static_cast<size_t>((channel * kCells + y / 8) * kCells + x / 8)];
+  };
+  for (int y = 0; y < kSide; y += 8) {
+    for (int x = 0; x < kSide; x += 8) at(64, x, y) = 12;
+  }
+  for (const Keypoint& point : points) {
+    const int x = static_cast<int>(point.x);
+    const int y = static_cast<int>(point.y);
+    // The share is e^t / (63 + e^12 + e^t).
+    at(y % 8 * 8 + x % 8, x, y) =
+        static_cast<float>(std::log((63 + std::exp(12.0)) * point.score / (1 - point.score)));
+  }
+  return places;
+}
+
+TEST(HeadsTest, SuperpointAndXfeatFindPoints) {
+  // The third lies beside the second, the fourth at the edge, the fifth is faint.
+  const HeadOutput places =
+      PlacesOf({{21, 43, 0.5f}, {90, 91, 0.75f}, {86, 90, 0.25f}, {2, 60, 0.5f}, {50, 100, 0.01f}});
+  const HeadOutput descriptors{{1, 256, 16, 16}, std::vector<float>(256 * 256), "desc"};
+  EXPECT_EQ(Recognise(NetworkOf({places, descriptors}), 0).kind, HeadKind::kSuperpoint);
+  Keypoints found =
+      std::get<Keypoints>(Read({places, descriptors}, Decoder(HeadKind::kSuperpoint)));
+  EXPECT_FALSE(found.has_order);
+  ASSERT_EQ(found.points.size(), 2u);
+  EXPECT_EQ(found.points[0].x, 90.5);
+  EXPECT_EQ(found.points[0].y, 91.5);
+  EXPECT_NEAR(found.points[0].score, 0.75, 1e-4);
+  EXPECT_EQ(found.points[1].x, 21.5);
+
+  const HeadOutput features{{1, 64, 16, 16}, std::vector<float>(64 * 256), "feats"};
+  const HeadOutput reliability{{1, 1, 16, 16}, std::vector<float>(256, 0.5f), "heatmap"};
+  const std::vector<HeadOutput> xfeat = {features, places, reliability};
+  EXPECT_EQ(Recognise(NetworkOf(xfeat), 0).kind, HeadKind::kXfeat);
+  found = std::get<Keypoints>(Read(xfeat, Decoder(HeadKind::kXfeat)));
+  ASSERT_EQ(found.points.size(), 4u);  // the edge counts, and what is 4 pixels away
+  EXPECT_NEAR(found.points[0].score, 0.375, 1e-4);
+
+  const HeadOutput points{{1, 3, 2}, {21, 43, 90, 91, 0, 0}, "keypoints"};
+  const HeadOutput scores{{1, 3}, {0.5f, 0.75f, 0}, "scores"};
+  EXPECT_EQ(Recognise(NetworkOf({points, scores}), 0).kind, HeadKind::kPoints);
+  found = std::get<Keypoints>(Read({points, scores}, Decoder(HeadKind::kPoints)));
+  ASSERT_EQ(found.points.size(), 2u);
+  EXPECT_EQ(found.points[0].x, 90.5);
+}
+
+TEST(HeadsTest, SeveralMapsOfClassesAreOneOfTheirCombinations) {
+  constexpr int64_t kPixels = 16 * 16;
+  HeadOutput lanes{{1, 2, 16, 16}, std::vector<float>(2 * kPixels), "lane_seg"};
+  HeadOutput ground{{1, 3, 16, 16}, std::vector<float>(3 * kPixels), "ground_seg"};
+  HeadOutput sky{{1, 1, 16, 16}, std::vector<float>(kPixels, -2), "sky_seg"};
+  lanes.numbers[kPixels + 5] = 1;
+  ground.numbers[2 * kPixels + 5] = 1;
+  sky.numbers[5] = 3;
+  ground.numbers[kPixels + 6] = 1;
+  const std::vector<HeadOutput> outputs = {lanes, ground, sky};
+  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kSegmentation);
+  const auto map = std::get<ClassMap>(Read(outputs, Decoder(HeadKind::kSegmentation)));
+  EXPECT_EQ(map.classes[4], 0);
+  EXPECT_EQ(map.classes[5], 1 + 2 * 2 + 6 * 1);
+  EXPECT_EQ(map.classes[6], 2 * 1);
+  Graph graph = NetworkOf(outputs);
+  AddDecoder(graph, Decoder(HeadKind::kSegmentation));
+  EXPECT_EQ(graph.head.classes, 12);
+  EXPECT_EQ(AnswerReader(graph, Decoder(HeadKind::kSegmentation)).ClassName(11),
+            "lane_seg 1, ground_seg 2, sky_seg 1");
+}
+
+TEST(HeadsTest, ClassScoresMayLiePixelByPixel) {
+  HeadOutput scores{{1, 16, 16, 3}, std::vector<float>(3 * 256)};
+  scores.numbers[3 * 7 + 2] = 1;
+  const auto map = std::get<ClassMap>(Read({scores}, Decoder(HeadKind::kSegmentation)));
+  EXPECT_EQ(map.classes[6], 0);
+  EXPECT_EQ(map.classes[7], 2);
+  EXPECT_EQ(map.classes.size(), 256u);
+}
+
+TEST(HeadsTest, AnAuxiliaryMapIsNotRead) {
+  const HeadOutput out{{1, 3, 16, 16}, std::vector<float>(3 * 256), "out"};
+  const HeadOutput aux{{1, 3, 16, 16}, std::vector<float>(3 * 256), "aux"};
+  Graph graph = NetworkOf({out, aux});
+  AddDecoder(graph, Decoder(HeadKind::kSegmentation));
+  EXPECT_EQ(graph.head.classes, 3);
+}
+
+// What a robot's own answers show once no frame is tried any more.
+TEST(HeadsTest, AReaderSeesBoxesThatContradictTheDecoder) {
+  const auto contradiction = [](std::vector<float> row) {
+    const HeadOutput rows{{1, 1, 6}, std::move(row)};
+    Graph graph = NetworkOf({rows});
+    const DecoderConfig config = Decoder(HeadKind::kEndToEnd);
+    AddDecoder(graph, config);
+    const auto state = MakeReferenceState(graph);
+    SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
+                       Tensor(rows.shape, rows.numbers)});
+    state->Run();
+    AnswerReader reader(state->graph(), config);
+    reader.Read(*state, {});
+    return reader.contradiction();
+  };
+  EXPECT_EQ(contradiction({10, 10, 40, 50, 0.75f, 2}), "");
+  EXPECT_EQ(contradiction({40, 10, 10, 50, 0.125f, 2}), "") << "it scores too little to be read";
+  EXPECT_EQ(contradiction({10, 10, 40, 50, 2, 0}), "a box scores 2, more than 1");
+  EXPECT_EQ(contradiction({40, 10, 10, 50, 0.75f, 2}), "a box ends before it begins");
+  EXPECT_EQ(contradiction({10, 10, 400, 50, 0.75f, 2}),
+            "a box reaches to pixel 400 of a picture of 128x128");
+}
+
 TEST(HeadsTest, AnEmbeddingIsItsNumbers) {
   const AnswerContent content =
       Read({{{1, 4}, {1, -2, 3, 0.5f}, "feature"}}, Decoder(HeadKind::kEmbedding));
@@ -509,6 +869,7 @@ TEST(HeadsTest, RecognisesHeads) {
             HeadKind::kYolov8Segment);
   EXPECT_EQ(recognised({output({1, 300, 6})}, detect, 80), HeadKind::kEndToEnd);
   EXPECT_EQ(recognised({output({1, 1000}, "logits")}, {}, 0), HeadKind::kClassification);
+  EXPECT_EQ(recognised({output({1, 1000, 1, 1}, "prob")}, {}, 0), HeadKind::kClassification);
   EXPECT_EQ(recognised({output({1, 512}, "feature")}, {}, 0), HeadKind::kRaw);
   EXPECT_EQ(recognised({output({1, 12, cells})}, {}, 0), HeadKind::kRaw);  // pose or boxes
   ModelNotes obb;

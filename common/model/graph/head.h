@@ -28,14 +28,25 @@ enum class HeadKind : uint8_t {
   kTfDetection,
   kDetr,
   kRtDetr,
+  kYolov4,
+  kYolov7,
+  kYolov8Raw,
+  kNanodet,
+  kCenternet,
+  kCenterface,
+  kSuperpoint,
+  kXfeat,
+  kPoints,
 };
-inline constexpr int kHeadKinds = static_cast<int>(HeadKind::kRtDetr) + 1;
+inline constexpr int kHeadKinds = static_cast<int>(HeadKind::kPoints) + 1;
 
 constexpr Words<kHeadKinds> WordsOf(HeadKind) {
   return {"auto",           "raw",          "classification", "segmentation", "boxes",
           "keypoints",      "embedding",    "yolov3",         "yolov8",       "yolov8-pose",
           "yolov8-segment", "yolov8-obb",   "yolox",          "end-to-end",   "end-to-end-batch",
-          "nms-outputs",    "tf-detection", "detr",           "rt-detr"};
+          "nms-outputs",    "tf-detection", "detr",           "rt-detr",      "yolov4",
+          "yolov7",         "yolov8-raw",   "nanodet",        "centernet",    "centerface",
+          "superpoint",     "xfeat",        "points"};
 }
 
 // What a graph's outputs hold once its decoder is part of it.

@@ -32,6 +32,27 @@ bool IsClassMap(const Value& output) {
          ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
 }
 
+bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last) {
+  const Shape& shape = outputs.shape(i);
+  const PictureSize& picture = outputs.picture;
+  if (shape.size() != 4 || shape[0] != 1 || picture.width == 0) return false;
+  const size_t first = has_channels_last ? 1 : 2;
+  const auto rows = static_cast<double>(picture.height) / static_cast<double>(shape[first]);
+  const auto columns = static_cast<double>(picture.width) / static_cast<double>(shape[first + 1]);
+  // Sizes may have been rounded on the way.
+  constexpr double kAlike = 0.9;
+  return rows >= kAlike && columns >= kAlike && rows > kAlike * columns && columns > kAlike * rows;
+}
+
+int64_t MapStride(const Outputs& outputs, size_t i) {
+  const Shape& shape = outputs.shape(i);
+  if (shape.size() != 4 || shape[0] != 1 || shape[2] < 1 || shape[3] < 1) return 0;
+  const int64_t stride = outputs.picture.height / shape[2];
+  const bool fits = stride > 0 && outputs.picture.height == stride * shape[2] &&
+                    outputs.picture.width == stride * shape[3];
+  return fits ? stride : 0;
+}
+
 bool IsScores(const Value& output) {
   return output.shape.size() >= 2 && ElementCount(output.shape) == output.shape[1];
 }
@@ -119,6 +140,53 @@ std::optional<std::pair<size_t, size_t>> QueriesOf(const Outputs& outputs) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::pair<size_t, size_t>> PointsOf(const Outputs& outputs) {
+  const auto named = [&](std::initializer_list<std::string_view> words) -> std::optional<size_t> {
+    for (size_t i = 0; i < outputs.count(); ++i) {
+      if (Says(outputs.value(i), words)) return i;
+    }
+    return std::nullopt;
+  };
+  const auto points = named({"keypoint", "kpts"});
+  const auto scores = named({"score"});
+  if (!points || !scores || *points == *scores) return std::nullopt;
+  const Shape& shape = outputs.shape(*points);
+  const size_t rank = shape.size();
+  if (rank < 2 || rank > 3 || shape.back() != 2 ||
+      ElementCount(shape) != 2 * ElementCount(outputs.shape(*scores))) {
+    return std::nullopt;
+  }
+  return std::pair(*points, *scores);
+}
+
+Squashing SquashingOf(const Graph& graph, ValueId value) {
+  std::vector<ValueId> open = {value};
+  while (!open.empty()) {
+    const OpId producer = graph.value(open.back()).producer;
+    open.pop_back();
+    if (producer == kNone) continue;
+    const Operator& last = graph.operators[static_cast<size_t>(producer)];
+    if (const auto* softmax = last.As<op::Softmax>()) {
+      return softmax->logarithm ? Squashing::kNone : Squashing::kSoftmax;
+    }
+    const auto* activation = last.As<op::Activation>();
+    const auto* conv = last.As<op::Conv>();
+    const Function::Kind function = activation != nullptr ? activation->function.kind
+                                    : conv != nullptr     ? conv->activation.kind
+                                                          : Function::Kind::kIdentity;
+    if (function == Function::Kind::kSigmoid || function == Function::Kind::kHardSigmoid) {
+      return Squashing::kSigmoid;
+    }
+    const bool passes = last.As<op::Reshape>() != nullptr || last.As<op::Permute>() != nullptr ||
+                        last.As<op::Concat>() != nullptr || last.As<op::Slice>() != nullptr ||
+                        last.As<op::Pool>() != nullptr || last.As<op::Resize>() != nullptr ||
+                        function == Function::Kind::kClip ||
+                        (activation != nullptr && function == Function::Kind::kIdentity);
+    if (passes) open.insert(open.end(), last.inputs.begin(), last.inputs.end());
+  }
+  return Squashing::kNone;
 }
 
 bool PlacesOnGrid(const Graph& graph) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/model/heads/head_rows.h"
 #include "common/model/heads/heads.h"
@@ -32,9 +33,9 @@ struct Outputs {
   bool EndsWithSuppression() const {
     return Last() != nullptr && Last()->As<op::NonMaxSuppression>() != nullptr;
   }
-  // The operator that gives the first output; null if it is an input.
-  const Operator* Last() const {
-    const OpId producer = value(0).producer;
+  // The operator that gives an output; null if it is an input.
+  const Operator* Last(size_t i = 0) const {
+    const OpId producer = value(i).producer;
     return producer == kNone ? nullptr : &graph.operators[static_cast<size_t>(producer)];
   }
 
@@ -49,6 +50,12 @@ std::string OfOutput(const Value& output);
 
 // One class a pixel: height × width, whatever dimensions of one stand before.
 bool IsClassMap(const Value& output);
+
+// Whether an output is maps, 1×C×h×w or 1×h×w×C, of the whole picture: of its form, and no larger.
+bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last = false);
+
+// Of maps whose pixels are cells of the picture: the cells' side in pixels. 0: it is none.
+int64_t MapStride(const Outputs& outputs, size_t i);
 
 // One score a class, and nothing else.
 bool IsScores(const Value& output);
@@ -84,8 +91,16 @@ struct Suppressed {
 
 std::optional<Suppressed> SuppressedOf(const Outputs& outputs);
 
+// Points (rank 3, or 2 without a batch) and their scores, by name.
+std::optional<std::pair<size_t, size_t>> PointsOf(const Outputs& outputs);
+
 // Queries: logits 1×Q×C and boxes 1×Q×4; or both in one output.
 std::optional<std::pair<size_t, size_t>> QueriesOf(const Outputs& outputs);
+
+// What the graph's own last operators have made of a value, going back through what only moves,
+// picks or bounds numbers.
+enum class Squashing : uint8_t { kNone, kSigmoid, kSoftmax };
+Squashing SquashingOf(const Graph& graph, ValueId value);
 
 // Whether the graph's own last operators place boxes on their grid: going back from the output
 // through what only moves numbers, one comes upon a constant.

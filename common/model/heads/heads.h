@@ -1,8 +1,8 @@
 #ifndef CACHEINF_COMMON_MODEL_HEADS_HEADS_H_
 #define CACHEINF_COMMON_MODEL_HEADS_HEADS_H_
 
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +23,7 @@ struct HeadSpec {
   bool softmax = true;
   // Segmentation: first enlarge the class scores, linearly, to the picture's size.
   bool enlarge = false;
-  // Raw heads: strides and anchors of each output; empty: the outputs hold decoded boxes, or, for
-  // kYolov3, the usual ones.
+  // Raw heads with anchors: strides and anchors of each output; empty: the kind's usual ones.
   std::vector<op::DecodeBoxes::Scale> scales;
   op::NonMaxSuppression suppression;
   std::optional<bool> is_normalised;  // nothing: as the kind usually is
@@ -32,10 +31,13 @@ struct HeadSpec {
 
 // A row of the table of heads.
 struct HeadRow {
+  // How an answer is read from the outputs, once the decoder is part of the graph.
+  enum class Answer : uint8_t { kRaw, kClasses, kClassMap, kBoxes, kHeatMaps, kPoints, kEmbedding };
   HeadKind kind;
   const char* outputs;  // what they must look like, for messages
+  Answer answer;
 };
-std::span<const HeadRow> HeadTable();
+const HeadRow& RowOf(HeadKind kind);
 
 // What the outputs of a graph without a decoder look like.
 struct Recognition {

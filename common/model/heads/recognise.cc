@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "common/model/heads/head_outputs.h"
+#include "common/model/heads/head_table.h"
 #include "common/model/heads/heads.h"
 
 namespace cacheinf {
@@ -13,8 +16,21 @@ HeadKind KindOfTail(const Outputs& outputs) {
   const Value& output = outputs.value(0);
   if (last->As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
   if (last->As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
-  if (last->As<op::Softmax>() != nullptr && IsScores(output)) return Kind::kClassification;
+  const Squashing squashing = SquashingOf(outputs.graph, outputs.graph.outputs.front());
+  if (squashing == Squashing::kSoftmax && IsScores(output) && outputs.count() == 1) {
+    return Kind::kClassification;
+  }
   return Kind::kRaw;
+}
+
+// YOLOv5's exporter notes names and a stride, but no task; the network has three anchors a cell.
+bool IsRawYolov5(const Outputs& outputs) {
+  const ModelNotes& notes = outputs.graph.notes;
+  if (notes.stride == 0 || notes.class_names.empty()) return false;
+  for (size_t i = 0; i < outputs.count(); ++i) {
+    if (outputs.shape(i).size() != 5 || RawStride(outputs, i) == 0) return false;
+  }
+  return true;
 }
 
 // What the task that the model's file names, and the shapes, show.
@@ -24,10 +40,56 @@ HeadKind KindOfTask(const Outputs& outputs) {
   if (task == "pose") return Kind::kYolov8Pose;
   if (task == "segment") return Kind::kYolov8Segment;
   if (task == "obb") return Kind::kYolov8Obb;
-  if (task != "detect" || !outputs.rows) return Kind::kRaw;
+  if ((task.empty() || task == "detect") && IsRawYolov5(outputs)) return Kind::kBoxes;
+  if (task != "detect") return Kind::kRaw;
+  if (!outputs.rows) return Kind::kYolov8Raw;
   if (outputs.rows->anchors == 3) return Kind::kBoxes;
   if (outputs.rows->anchors == 1) return Kind::kYolov8;
   return outputs.rows->numbers == 6 ? Kind::kEndToEnd : Kind::kRtDetr;
+}
+
+bool AllSay(const Outputs& outputs, std::initializer_list<std::string_view> words) {
+  for (size_t i = 0; i < outputs.count(); ++i) {
+    if (!Says(outputs.value(i), words)) return false;
+  }
+  return true;
+}
+
+// What names and shapes of maps alone show: raw heads with anchors are never told apart so.
+HeadKind KindOfMaps(const Outputs& outputs) {
+  constexpr int64_t kCocoAndDistances = 144;
+  const int names = outputs.spec.class_count;
+  const auto channels = [&](size_t i) {
+    return outputs.shape(i).size() == 4 ? outputs.shape(i)[1] : 0;
+  };
+  const auto has = [&](std::initializer_list<int64_t> of_maps) {
+    if (outputs.count() != of_maps.size()) return false;
+    size_t i = 0;
+    return std::all_of(of_maps.begin(), of_maps.end(),
+                       [&](int64_t own) { return channels(i++) == own; });
+  };
+  const auto has_one_of = [&](int64_t own) {
+    for (size_t i = 0; i < outputs.count(); ++i) {
+      if (channels(i) == own) return true;
+    }
+    return false;
+  };
+  if (outputs.count() == 1) {
+    const bool has_names = names > 1 && (channels(0) == names || outputs.shape(0)[3] == names);
+    return has_names ? Kind::kSegmentation : Kind::kRaw;
+  }
+  if (has({1, 2, 2, 10})) return Kind::kCenterface;
+  if (outputs.count() == 2 && has_one_of(65) && has_one_of(256)) return Kind::kSuperpoint;
+  if (outputs.count() == 3 && has_one_of(65) && has_one_of(64)) return Kind::kXfeat;
+  if (AllSay(outputs, {"seg", "Seg"})) return Kind::kSegmentation;
+  if (AllSay(outputs, {"hm", "heat", "wh", "reg", "off"})) return Kind::kCenternet;
+  const bool is_joint = outputs.count() == 3;
+  if (is_joint && channels(0) == (names > 0 ? names + 64 : kCocoAndDistances)) {
+    return Kind::kYolov8Raw;
+  }
+  return outputs.count() == 6 && has_one_of(64) && has_one_of(names > 0 ? names : 80)
+             ? Kind::kYolov8Raw
+             : Kind::kRaw;
 }
 
 // What names and shapes alone show. 80 and 1000 classes are those of COCO and ImageNet.
@@ -45,14 +107,15 @@ HeadKind KindOfShapes(const Outputs& outputs) {
     if (logits == kCoco) return Kind::kRtDetr;
     return logits == 92 ? Kind::kDetr : Kind::kRaw;
   }
-  if (outputs.count() == 1 && outputs.shape(0).size() == 2 && outputs.shape(0)[0] == 1) {
+  if (PointsOf(outputs)) return Kind::kPoints;
+  if (outputs.count() == 1 && IsScores(outputs.value(0))) {
     const int64_t scores = outputs.shape(0)[1];
     return scores == kImageNet || (names > 0 && scores == names) ? Kind::kClassification
                                                                  : Kind::kRaw;
   }
-  if (outputs.count() == 1 && outputs.value(0).is_map()) {
-    return names > 1 && outputs.shape(0)[1] == names ? Kind::kSegmentation : Kind::kRaw;
-  }
+  if (outputs.value(0).is_map()) return KindOfMaps(outputs);
+  constexpr int kNanodetDistances = 32;
+  if (outputs.count() > 3 && outputs.count() % 2 == 0) return Kind::kNanodet;
   if (!outputs.rows) return Kind::kRaw;
   const BoxRows& rows = *outputs.rows;
   if (rows.anchors == 0) {
@@ -69,6 +132,7 @@ HeadKind KindOfShapes(const Outputs& outputs) {
   const int classes = names > 0 ? names : kCoco;
   if (rows.numbers == kPixelNumbers + classes) return Kind::kYolov8;
   if (rows.numbers == kPixelNumbers + 1 + classes && !rows.is_transposed) return Kind::kYolox;
+  if (rows.numbers == classes + kNanodetDistances && !rows.is_transposed) return Kind::kNanodet;
   constexpr int kPersonPose = kPixelNumbers + 1 + 3 * 17;
   if (names == 0 && rows.numbers == kPersonPose) return Kind::kYolov8Pose;
   return Kind::kRaw;
@@ -97,12 +161,7 @@ Recognition Recognise(const Graph& graph, int class_count) {
       take(KindOfShapes(outputs), "the outputs' names and shapes")) {
     return found;
   }
-  for (const HeadRow& row : HeadTable()) {
-    const bool is_candidate = row.kind != Kind::kAuto && row.kind != Kind::kRaw;
-    if (is_candidate && WhyNot(graph, spec_of(row.kind)).empty()) {
-      found.candidates.push_back(row.kind);
-    }
-  }
+  found.candidates = KindsThatFit(graph, spec);
   found.reason = DescribeOutputs(graph);
   return found;
 }

@@ -120,6 +120,32 @@ TEST_F(RunTest, DumpsEveryOutputOfEveryFrameInLogicalOrder) {
   EXPECT_EQ(json["configuration"]["threads"], 1);
 }
 
+// Its one box is nowhere in a dark picture; in a light one it scores 2, and ends the run.
+TEST_F(RunTest, RefusesAHeadByTheFirstFrameThatShowsABox) {
+  Graph graph;
+  graph.name = "picks";
+  const ValueId picture = graph.AddInput("x", {1, 3, 8, 8});
+  const ValueId light =
+      graph.AddOne("light", op::Reduce{ReduceKind::kMean, {1, 2, 3}, false}, {picture});
+  const ValueId column = graph.AddOne("light", op::Reshape{{1, 1, 1}}, {light});
+  const ValueId row =
+      graph.AddConstant("row", Tensor({1, 1, 6}, std::vector<float>{1, 1, 5, 5, 2, 0}));
+  const ValueId boxes = graph.AddOne("boxes", op::Binary{BinaryKind::kMultiply, {}}, {column, row});
+  graph.outputs = {boxes};
+  WritePack(graph, Path("model.cacheinf"));
+  fs::create_directories(Path("in"));
+  for (int i = 0; i < 5; ++i) {
+    const cv::Mat frame(8, 8, CV_8UC3, cv::Scalar::all(i < 3 ? 0 : 255));
+    cv::imwrite(Path("in/" + std::to_string(i) + ".png"), frame);
+  }
+  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  config.model_config.decoder.kind = HeadKind::kEndToEnd;
+  config.frames = 3;
+  EXPECT_EQ(Run(config).frames, 3);
+  config.frames = 0;
+  EXPECT_NE(Refusal(config).find("a box scores 2, more than 1"), std::string::npos);
+}
+
 TEST_F(RunTest, SchemesAgreeButForRounding) {
   std::mt19937 random(9);
   const auto numbers = [&random](const Shape& shape) {

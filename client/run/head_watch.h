@@ -1,0 +1,41 @@
+#ifndef CACHEINF_CLIENT_RUN_HEAD_WATCH_H_
+#define CACHEINF_CLIENT_RUN_HEAD_WATCH_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "common/answer/answers.h"
+#include "common/answer/head_trial.h"
+#include "common/config/robot_config.h"
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+
+// Watches whether a network's outputs are what its decoder reads. Tries frames without the decoder
+// until one shows anything that could contradict it: the first, and then ever more rarely, for each
+// costs a dense frame. From then on only answers are looked at, which costs nothing.
+class HeadWatch {
+ public:
+  static constexpr int64_t kFirstFrames = 100;
+
+  explicit HeadWatch(const RobotConfig& config) : config_(config) {}
+
+  // Call before each frame is answered. Throws InputError if its outputs contradict the decoder.
+  void Before(const Frame& frame);
+
+  // Call after each. Throws InputError if an answer of the first frames contradicts the decoder;
+  // later it warns, once: a robot that has answered goes on.
+  void After(const AnswerReader& reader);
+
+ private:
+  const RobotConfig& config_;
+  int64_t frames_ = 0;
+  int64_t next_trial_ = 0;
+  bool is_over_ = false;  // of trials
+  bool has_warned_ = false;
+  std::optional<HeadTrials> trials_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RUN_HEAD_WATCH_H_

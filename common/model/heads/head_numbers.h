@@ -1,0 +1,98 @@
+#ifndef CACHEINF_COMMON_MODEL_HEADS_HEAD_NUMBERS_H_
+#define CACHEINF_COMMON_MODEL_HEADS_HEAD_NUMBERS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/model/heads/head_outputs.h"
+#include "common/model/heads/head_rows.h"
+#include "common/model/heads/head_table.h"
+
+// Tools for those who judge a head by its numbers.
+
+namespace cacheinf {
+
+inline constexpr float kSlack = 0.01f;     // of a score beyond 0 and 1
+inline constexpr float kCertain = 0.05f;   // a box that scores less may be anything
+inline constexpr float kEvident = 0.25f;   // a box that scores more is something
+inline constexpr float kMostShare = 2.0f;  // of a corner that is a share of the picture
+
+// From the least number to the largest.
+struct Extent {
+  float low = std::numeric_limits<float>::infinity();
+  float high = -std::numeric_limits<float>::infinity();
+
+  void Add(float number) {
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  void Add(const Extent& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
+  bool empty() const { return low > high; }
+  bool IsWithin(float least, float most) const { return low >= least && high <= most; }
+  bool IsShare() const { return IsWithin(-kSlack, 1 + kSlack); }
+};
+
+Extent ExtentOf(const std::vector<float>& numbers);
+
+// "its scores run from -3 to 4, not from 0 to 1"
+std::string Runs(const char* what, const Extent& extent, const std::string& expected);
+
+float Sigmoid(float logit);
+
+// Scores that a sigmoid has given (`are_shares`), or the logits before it; empty if they are.
+std::string WhyNotScores(const char* what, const Extent& scores, bool are_shares);
+
+// The numbers of boxes, whichever way they lie.
+struct RowNumbers {
+  const std::vector<float>& numbers;
+  const BoxRows& rows;
+
+  float At(int64_t box, int64_t number) const {
+    return numbers[static_cast<size_t>(rows.is_transposed ? number * rows.boxes + box
+                                                          : box * rows.numbers + number)];
+  }
+  Extent Columns(int64_t begin, int64_t end) const;
+  float Best(int64_t box, int64_t begin, int64_t end) const;  // the largest of these columns
+  // Whether every row's first four numbers are left, top, right and bottom: of centres and sizes
+  // some are not in order. False for few rows.
+  bool AreCorners() const;
+};
+
+// How the scores of rows that are rather sure contradict that they begin with an objectness, or do
+// not. `first` is the first score's column, `end` that after the last.
+std::string WhyNotObjectness(const RowNumbers& table, bool has_objectness, int64_t end);
+
+// Judges decoded rows on a grid: centre, size, an objectness perhaps, class scores, extra numbers.
+HeadFinding JudgeRows(const Outputs& outputs, HeadNumbers all, bool has_objectness, int64_t extras);
+
+// Picked boxes: left, top, right, bottom, score and class.
+class PickedBoxes {
+ public:
+  explicit PickedBoxes(const Outputs& outputs);
+
+  void Add(const float* corners, float score, float label);
+
+  HeadFinding finding() const { return {Contradiction(), !corners_.empty()}; }
+
+ private:
+  std::string Contradiction() const;
+
+  PictureSize picture_;
+  int names_;
+  bool is_normalised_;
+  Extent scores_;
+  Extent corners_;
+  Extent labels_;
+  bool has_fraction_ = false;
+  bool is_turned_ = false;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_MODEL_HEADS_HEAD_NUMBERS_H_
