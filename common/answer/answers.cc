@@ -411,12 +411,12 @@ Keypoints AnswerReader::ReadPoints(const ModelState& state, const SeenPicture& s
   found.has_order = false;
   found.extent = ExtentOf(seen, picture.width, picture.height);
   if (shape.size() == 4) {
+    const auto width = static_cast<size_t>(shape[3]);
     for (size_t i = 0; i < values.size(); ++i) {
-      const auto width = static_cast<size_t>(shape[3]);
-      if (values[i] > 0) {
-        found.points.push_back(
-            {static_cast<double>(i % width), static_cast<double>(i / width), values[i]});
-      }
+      if (!(values[i] > 0)) continue;
+      const size_t row = i / width;
+      const size_t column = i % width;
+      found.points.push_back({static_cast<double>(column), static_cast<double>(row), values[i]});
     }
   } else {
     const std::vector<float>& scores = Values(state, 1);

@@ -189,7 +189,7 @@ TEST_F(AnswersTest, AHeatMapWithoutNumbersHasNoPlace) {
   DecoderConfig decoder;
   decoder.kind = DecoderConfig::Kind::kKeypoints;
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Json json = Ask({1, 2, 1, 3}, {nan, nan, nan, nan, -4, nan}, decoder);
+  const Json json = Ask({1, 2, 1, 4}, {nan, nan, nan, nan, nan, -4, nan, nan}, decoder);
   EXPECT_TRUE(json["keypoints"][0]["x"].is_null());
   EXPECT_TRUE(json["keypoints"][0]["y"].is_null());
   EXPECT_TRUE(json["keypoints"][0]["score"].is_null());

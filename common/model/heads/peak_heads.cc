@@ -224,7 +224,7 @@ void AppendPoints(Graph& graph, const Outputs& outputs) {
   const PointMaps maps = *PointMapsOf(outputs);
   const PointRule& rule = maps.reliability ? kXfeatRule : kSuperpointRule;
   const std::vector<ValueId> given = graph.outputs;
-  const Shape shape = outputs.shape(maps.places);
+  const Shape& shape = outputs.shape(maps.places);
   ValueId places = given[maps.places];
   if (SquashingOf(graph, places) != Squashing::kSoftmax) {
     places = graph.AddOne("points", op::Softmax{1, false}, {places});
