@@ -56,8 +56,9 @@ std::vector<float> Rows(bool has_objectness, float score, float unit = 1.0f) {
   for (int64_t cell = 0; cell < kCells; ++cell) {
     const auto place = static_cast<float>(cell % kPictureSide);
     rows.insert(rows.end(), {place * unit, place * unit, 8 * unit, 8 * unit});
-    if (has_objectness) rows.push_back(0.5f);
-    rows.insert(rows.end(), {score, 0.0f});
+    const bool is_sure = cell % 8 == 0;
+    if (has_objectness) rows.push_back(is_sure ? 0.5f : 0.01f);
+    rows.insert(rows.end(), {is_sure ? score : 0.01f, 0.0f});
   }
   return rows;
 }
@@ -206,7 +207,8 @@ TEST(HeadCheckTest, KeypointsOfBoxesArePixelsAndTheirScoresShares) {
     std::vector<float> rows;
     for (int64_t cell = 0; cell < kCells; ++cell) {
       const auto at = static_cast<float>(cell % kPictureSide);
-      rows.insert(rows.end(), {at, at, 8, 8, 0.5f, place * at, place * at, score});
+      const float sure = cell % 8 == 0 ? 0.5f : 0.01f;
+      rows.insert(rows.end(), {at, at, 8, 8, sure, place * at, place * at, score});
     }
     return ContradictionOf(HeadKind::kYolov8Pose, {1, kCells, 8}, rows);
   };

@@ -99,6 +99,13 @@ std::string WhyNotRaw(const Outputs& outputs) {
         OfOutput(outputs.value(0)));
   }
   if (!DoGrow(scales)) return "decoder.anchors do not grow with decoder.strides";
+  for (const auto& scale : scales) {
+    const float largest = *std::max_element(scale.anchors.begin(), scale.anchors.end());
+    if (2 * largest < static_cast<float>(scale.stride)) {
+      return fmt::format("decoder.anchors of stride {} are smaller than its cells: they are pixels",
+                         scale.stride);
+    }
+  }
   return WhyNotSoMany(outputs, numbers - 5);
 }
 

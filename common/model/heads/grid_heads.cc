@@ -158,6 +158,12 @@ HeadFinding JudgeYolox(const Outputs& outputs, HeadNumbers all) {
   if (!places.IsWithin(-kLargestInGrid, kLargestInGrid)) {
     return {Runs("its boxes", places, "like numbers that are still to be placed on a grid")};
   }
+  int64_t faint = 0;
+  for (int64_t box = 0; box < outputs.rows->boxes; ++box) {
+    const float height = table.At(box, kPixelNumbers - 1);
+    faint += height >= 0 && height < kCertain ? 1 : 0;
+  }
+  if (10 * faint > 9 * outputs.rows->boxes) return {"its heights are zero nearly everywhere"};
   return {WhyNotObjectness(table, true, outputs.rows->numbers), scores.high > kEvident};
 }
 

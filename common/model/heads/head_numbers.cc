@@ -36,7 +36,23 @@ std::string WhyNotPlaced(const Outputs& outputs, const RowNumbers& table) {
     return Runs("the widths and heights of its boxes", sizes, "positive");
   }
   if (table.AreCorners()) return "its boxes are corners: centres and sizes are expected";
-  return "";
+  if (table.AreFlat(unit_x, unit_y)) return "most of its boxes have no width or no height";
+  // A box lies about its cell, and not about the one that has x for y.
+  const Tensor cells =
+      RowBuilder::CellColumns(outputs.picture, table.rows.strides, 0.5f, table.rows.anchors);
+  const Tensor strides =
+      RowBuilder::StrideColumn(outputs.picture, table.rows.strides, table.rows.anchors);
+  double apart = 0;
+  double apart_swapped = 0;
+  for (int64_t box = 0; box < table.rows.boxes; ++box) {
+    const double own_x = table.At(box, 0) / unit_x * width;
+    const double own_y = table.At(box, 1) / unit_y * static_cast<double>(outputs.picture.height);
+    const double cell_x = double{cells.data()[2 * box]} * strides.data()[box];
+    const double cell_y = double{cells.data()[2 * box + 1]} * strides.data()[box];
+    apart += std::abs(own_x - cell_x) + std::abs(own_y - cell_y);
+    apart_swapped += std::abs(own_x - cell_y) + std::abs(own_y - cell_x);
+  }
+  return apart > 2 * apart_swapped ? "its boxes lie at their cells only if x is read for y" : "";
 }
 
 }  // namespace
@@ -82,6 +98,15 @@ bool RowNumbers::AreCorners() const {
   return true;
 }
 
+bool RowNumbers::AreFlat(double unit_x, double unit_y) const {
+  constexpr double kFlat = 0.002;
+  int64_t flat = 0;
+  for (int64_t box = 0; box < rows.boxes; ++box) {
+    if (At(box, 2) < kFlat * unit_x || At(box, 3) < kFlat * unit_y) ++flat;
+  }
+  return rows.boxes >= kFewRows && 2 * flat > rows.boxes;
+}
+
 PickedBoxes::PickedBoxes(const Outputs& outputs)
     : picture_(outputs.picture),
       names_(outputs.spec.class_count),
@@ -90,10 +115,10 @@ PickedBoxes::PickedBoxes(const Outputs& outputs)
 void PickedBoxes::Add(const float* corners, float score, float label) {
   scores_.Add(score);
   has_fraction_ = has_fraction_ || label != std::floor(label);
+  is_turned_ = is_turned_ || (score > 0 && (corners[0] > corners[2] || corners[1] > corners[3]));
   if (!(score > kCertain)) return;
   for (int k = 0; k < 4; ++k) corners_.Add(corners[k]);
   labels_.Add(label);
-  is_turned_ = is_turned_ || corners[0] > corners[2] || corners[1] > corners[3];
 }
 
 std::string PickedBoxes::Contradiction() const {
@@ -136,6 +161,8 @@ std::string WhyNotObjectness(const RowNumbers& table, bool has_objectness, int64
     contrary += is_contrary ? 1 : 0;
   }
   if (sure < kFewSure || contrary < sure) return "";
+  // YOLOv6's is 1 everywhere.
+  if (has_objectness && 2 * sure > table.rows.boxes) return "";
   return has_objectness ? "where the first score is high no other is: it is a class, no objectness"
                         : "the first score is high wherever another is: it is an objectness";
 }
@@ -150,14 +177,19 @@ HeadFinding JudgeRows(const Outputs& outputs, HeadNumbers all, bool has_objectne
     return {Runs(has_objectness ? "its objectness and class scores" : "its class scores", scores,
                  "from 0 to 1")};
   }
-  HeadFinding finding;
-  finding.has_evidence = false;
-  for (int64_t box = 0; box < rows.boxes && !finding.has_evidence; ++box) {
+  int64_t evident = 0;
+  for (int64_t box = 0; box < rows.boxes; ++box) {
     const float objectness = has_objectness ? table.At(box, kPixelNumbers) : 1;
     const float best = table.Best(box, kPixelNumbers + (has_objectness ? 1 : 0), end);
-    finding.has_evidence = objectness * best > kEvident;
+    evident += objectness * best > kEvident ? 1 : 0;
   }
+  HeadFinding finding;
+  finding.has_evidence = evident > 0;
   if (rows.anchors == 0) return finding;
+  if (10 * evident > 3 * rows.boxes) {
+    return {fmt::format("{} of its {} boxes score more than {}, in nearly every cell", evident,
+                        rows.boxes, kEvident)};
+  }
   finding.contradiction = WhyNotPlaced(outputs, table);
   if (finding.contradiction.empty()) {
     finding.contradiction = WhyNotObjectness(table, has_objectness, end);

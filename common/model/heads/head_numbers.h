@@ -62,6 +62,8 @@ struct RowNumbers {
   // Whether every row's first four numbers are left, top, right and bottom: of centres and sizes
   // some are not in order. False for few rows.
   bool AreCorners() const;
+  // Whether most boxes have hardly any width or height; the units are the picture's sides.
+  bool AreFlat(double unit_x, double unit_y) const;
 };
 
 // How the scores of rows that are rather sure contradict that they begin with an objectness, or do
@@ -90,7 +92,7 @@ class PickedBoxes {
   Extent corners_;
   Extent labels_;
   bool has_fraction_ = false;
-  bool is_turned_ = false;
+  bool is_turned_ = false;  // faint boxes count too
 };
 
 }  // namespace cacheinf

@@ -131,6 +131,7 @@ HeadFinding JudgeEndToEnd(const Outputs& outputs, HeadNumbers all) {
   for (size_t at = 0; at + width <= numbers.size(); at += width) {
     const float* const row = &numbers[at];
     if (is_batch) {
+      if (row[0] != 0 && row[6] > 0) return {"its boxes are not all of the first picture"};
       boxes.Add(row + 1, row[6], row[5]);
     } else {
       boxes.Add(row, row[4], row[5]);
@@ -185,7 +186,24 @@ std::string WhyNotQueryBoxes(const Outputs& outputs, const RowNumbers& boxes) {
   if (!IsNormalised(outputs.spec) && extent.high <= kMostShare) {
     return Runs("its boxes", extent, "in pixels (decoder.coordinates shares reads them as shares)");
   }
-  return boxes.AreCorners() ? "its boxes are corners: centres and sizes are expected" : "";
+  if (boxes.AreCorners()) return "its boxes are corners: centres and sizes are expected";
+  const bool are_shares = IsNormalised(outputs.spec);
+  const bool are_flat = boxes.AreFlat(are_shares ? 1 : static_cast<double>(outputs.picture.width),
+                                      are_shares ? 1 : static_cast<double>(outputs.picture.height));
+  return are_flat ? "most of its boxes have no width or no height" : "";
+}
+
+// A query that has found half of all classes at once has found none: its numbers are others.
+bool FindsAllAtOnce(const RowNumbers& table) {
+  const int64_t classes = table.rows.numbers - kPixelNumbers;
+  for (int64_t query = 0; query < table.rows.boxes && classes >= 4; ++query) {
+    int64_t found = 0;
+    for (int64_t k = 0; k < classes; ++k) {
+      found += table.At(query, kPixelNumbers + k) > kEvident ? 1 : 0;
+    }
+    if (2 * found > classes) return true;
+  }
+  return false;
 }
 
 HeadFinding JudgeQueries(const Outputs& outputs, HeadNumbers all) {
@@ -195,6 +213,7 @@ HeadFinding JudgeQueries(const Outputs& outputs, HeadNumbers all) {
     const RowNumbers table{all[0], *outputs.rows};
     const Extent scores = table.Columns(kPixelNumbers, outputs.rows->numbers);
     if (!scores.IsShare()) return {Runs("its class scores", scores, "from 0 to 1")};
+    if (FindsAllAtOnce(table)) return {"a query scores high in most classes at once"};
     return {WhyNotQueryBoxes(outputs, table), scores.high > kEvident};
   }
   const Shape& shape = outputs.shape(queries->first);

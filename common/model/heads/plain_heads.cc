@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -188,20 +189,66 @@ HeadFinding JudgeClassification(const Outputs& outputs, HeadNumbers all) {
     return {Runs("its scores", extent, "from 0 to 1 (decoder.softmax true makes shares of them)")};
   }
   double sum = 0;
-  for (const float score : scores) sum += score;
+  double squares = 0;
+  for (const float score : scores) {
+    sum += score;
+    squares += double{score} * double{score};
+  }
+  constexpr size_t kManyScores = 16;
+  if (scores.size() >= kManyScores && std::abs(squares - 1) < 1e-3) {
+    return {"its numbers are a list of length 1, as an embedding is"};
+  }
   const bool are_shares = extent.IsShare() && std::abs(sum - 1) < 1e-3 && scores.size() > 2;
   return {are_shares ? "its scores already add up to 1: set decoder.softmax to false" : ""};
 }
 
-HeadFinding JudgeKeypoints(const Outputs&, HeadNumbers all) {
+// Whether most pixels of one frame's maps are near zero in every channel, and a few are not, as in
+// heat maps.
+bool IsMostlyZero(const std::vector<float>& numbers, int64_t channels, bool has_channels_last) {
+  constexpr float kNearZero = 0.05f;
+  const auto count = static_cast<size_t>(channels);
+  const size_t pixels = numbers.size() / count;
+  size_t zeros = 0;
+  for (size_t i = 0; i < pixels; ++i) {
+    bool is_zero = true;
+    for (size_t k = 0; k < count && is_zero; ++k) {
+      is_zero = std::abs(numbers[has_channels_last ? i * count + k : k * pixels + i]) < kNearZero;
+    }
+    zeros += is_zero ? 1 : 0;
+  }
+  return 5 * zeros > 4 * pixels && ExtentOf(numbers).high > kEvident;
+}
+
+// A heat map has a peak: few pixels lie in the upper half of its range.
+HeadFinding JudgeKeypoints(const Outputs& outputs, HeadNumbers all) {
   const Extent scores = ExtentOf(all[0]);
-  if (scores.high >= 0) return {};
-  return {Runs("its heat maps", scores, "above zero where a keypoint is")};
+  if (scores.high < 0) {
+    return {Runs("its heat maps", scores, "above zero where a keypoint is")};
+  }
+  const auto channels = static_cast<size_t>(outputs.shape(0)[1]);
+  const size_t pixels = all[0].size() / channels;
+  size_t broad = 0;
+  for (size_t channel = 0; channel < channels; ++channel) {
+    const auto map = std::span(all[0]).subspan(channel * pixels, pixels);
+    Extent extent;
+    for (const float number : map) extent.Add(number);
+    const float middle = (extent.low + extent.high) / 2;
+    const auto high =
+        std::count_if(map.begin(), map.end(), [&](float number) { return number > middle; });
+    broad += 4 * static_cast<size_t>(high) > pixels ? 1 : 0;
+  }
+  if (2 * broad <= channels) return {};
+  return {fmt::format("{} of its {} maps have no peak: a quarter of their pixels is high", broad,
+                      channels)};
 }
 
 HeadFinding JudgeSegmentation(const Outputs& outputs, HeadNumbers all) {
   for (const size_t i : MapsOf(outputs)) {
-    if (IsClassMap(outputs.value(i)) || ChannelsOf(outputs, i) > 1) continue;
+    if (IsClassMap(outputs.value(i))) continue;
+    if (ChannelsOf(outputs, i) > 1) {
+      if (!IsMostlyZero(all[i], ChannelsOf(outputs, i), HasChannelsLast(outputs, i))) continue;
+      return {"its scores are near zero nearly everywhere, as heat maps are"};
+    }
     const bool are_whole = std::all_of(all[i].begin(), all[i].end(),
                                        [](float number) { return number == std::floor(number); });
     const Extent extent = ExtentOf(all[i]);

@@ -121,8 +121,8 @@ HeadKind KindOfShapes(const Outputs& outputs) {
   if (rows.anchors == 0) {
     if (rows.is_transposed || rows.boxes > kMostOfEndToEnd) return Kind::kRaw;
     if (rows.numbers == 6) return Kind::kEndToEnd;
-    return rows.numbers == 7 && Says(outputs.value(0), {"output"}) ? Kind::kEndToEndBatch
-                                                                   : Kind::kRaw;
+    const bool is_list = outputs.shape(0).size() == 2 && Says(outputs.value(0), {"output"});
+    return rows.numbers == 7 && is_list ? Kind::kEndToEndBatch : Kind::kRaw;
   }
   if (rows.anchors == 3) return rows.numbers >= 6 ? Kind::kBoxes : Kind::kRaw;
   if (const size_t prototypes = PrototypesOf(outputs)) {
