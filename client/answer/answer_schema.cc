@@ -119,8 +119,9 @@ const std::vector<Entry> kShares = With(
      {"share", Type::kNumber, "Segmentation: share of the picture's pixels, 0 to 1.", kSometimes}});
 
 const std::vector<Entry> kNamedPoint =
-    With({{"keypoint", Type::kInteger, "Number of the keypoint, from 0."},
-          {"name", Type::kText, "Its name, or its number where it has none."}},
+    With({{"keypoint", Type::kInteger, "Kind keypoints: its number, from 0.", kSometimes},
+          {"name", Type::kText, "Kind keypoints: its name, or its number where it has none.",
+           kSometimes}},
          kPoint);
 
 const std::vector<Entry> kAnswer = {
@@ -162,8 +163,9 @@ const std::vector<Entry> kAnswer = {
      kSometimes, kShares, 1},
     {"boxes", Type::kObject, "Kinds with boxes: the things found, best first.", kSometimes, kBox,
      1},
-    {"keypoints", Type::kObject, "Kind keypoints: one for each heat map.", kSometimes, kNamedPoint,
-     1},
+    {"keypoints", Type::kObject,
+     "Kind keypoints: one for each heat map. Other kinds of points: all that were found.",
+     kSometimes, kNamedPoint, 1},
     {"embedding", Type::kNumberOrNull, "Kind embedding: the numbers; null: not a number.",
      kSometimes, kNone, 1},
 };
