@@ -46,7 +46,14 @@ std::optional<Training> TrainingOf(HeadKind kind) {
       return Training{Fit::kLetterbox};
     case Kind::kYolox:
       return Training{Fit::kCorner, Resize::kBilinear, Channels::kBgr, {0.0}, {1.0}};
+    case Kind::kNanodet:
+      return Training{Fit::kStretch,
+                      Resize::kBilinear,
+                      Channels::kBgr,
+                      {103.53, 116.28, 123.675},
+                      {57.375, 57.12, 58.395}};
     case Kind::kTfDetection:  // scales levels itself
+    case Kind::kCenterface:
       return Training{Fit::kStretch, Resize::kBilinear, Channels::kRgb, {0.0}, {1.0}};
     case Kind::kDetr:
       return Training{Fit::kStretch, Resize::kAntialias, Channels::kRgb, kImageNetMean,

@@ -85,6 +85,8 @@ TEST(ModelSetupTest, KindsHaveTheirOwn) {
   EXPECT_EQ(choose(NetworkOf({1, 300, 84}, "detect"), HeadKind::kRtDetr).fit, Fit::kStretch);
   EXPECT_EQ(choose(NetworkOf({1, 9}), HeadKind::kDetr).divisor, (List{58.395, 57.12, 57.375}));
   EXPECT_EQ(choose(NetworkOf({1, 9}), HeadKind::kTfDetection).divisor, List{1});
+  EXPECT_EQ(choose(NetworkOf({1, 9}), HeadKind::kCenterface).divisor, List{1});
+  EXPECT_EQ(choose(NetworkOf({1, 9}), HeadKind::kNanodet).channels, Channels::kBgr);
   // Recognised, though the network has its channels last.
   const Graph last = NetworkOf({1, 84, kCells}, "", {1, 64, 64, 3});
   EXPECT_EQ(ChoosePreprocess(last, {}).config.fit, Fit::kLetterbox);

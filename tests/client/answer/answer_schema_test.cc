@@ -60,6 +60,7 @@ std::vector<AnswerContent> EveryContent() {
           ClassMap{2, 1, {0, 1}},
           Detections{{thing}},
           Keypoints{{point, {nan, nan, nan}}, 4},
+          Keypoints{{point}, 4, /*has_order=*/false},
           Embedding{{0.5f, nan}}};
 }
 
