@@ -7,13 +7,10 @@
 #include <vector>
 
 #include "client/robot_setup.h"
-#include "common/answer/seen_picture.h"
 #include "common/base/log.h"
-#include "common/canvas/make_geometry.h"
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
 #include "common/model/passes/passes.h"
-#include "common/reuse/frame_cache.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/model/model_builder.h"
