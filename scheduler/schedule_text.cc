@@ -245,7 +245,7 @@ struct LogScale {
 
   // Its ends, and what is 1, 2 or 5 times a power of ten and not too near to them.
   std::vector<double> Ticks() const {
-    constexpr double kApart = 18;  // pixels
+    constexpr double kApart = 24;  // pixels
     std::vector<double> ticks = {least};
     if (std::abs(At(most) - At(least)) > kApart) ticks.push_back(most);
     for (double power = std::pow(10, std::floor(std::log10(least))); power < most; power *= 10) {

@@ -43,6 +43,7 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kFramesAhead = 2;
+constexpr size_t kLiveFramesWaiting = 1;  // the newest
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -428,9 +429,8 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
   Graph graph = LoadGraph(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
-  const size_t capacity =
-      source->is_live() || pace != nullptr ? static_cast<size_t>(config.queue) : kFramesAhead;
-  FrameQueue queue(std::move(source), capacity, pace);
+  const bool is_live = source->is_live() || pace != nullptr;
+  FrameQueue queue(std::move(source), is_live ? kLiveFramesWaiting : kFramesAhead, pace);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(graph), config, clock, stop);
 }

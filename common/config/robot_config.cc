@@ -158,15 +158,10 @@ FieldTable RobotConfig::Fields() {
           .Flag("--camera-wait"),
       Field{"realtime", &realtime,
             "Plays a video as a camera would: frames come when their times say, whether or not the "
-            "robot is ready, and those it has no time for are dropped as \"queue\" says.",
+            "robot is ready. As with a camera, only the newest waits while one is answered; the "
+            "others are dropped and counted.",
             "Set it to learn from a file how the robot would do with a camera."}
           .Flag("--realtime"),
-      Field{"queue", &queue,
-            "Frames of a camera, a stream or a video in real time that may wait while one is "
-            "answered. When more come, those that waited longest are dropped and counted.",
-            "Raise it if frames come in bursts and each needs an answer, even a late one."}
-          .Between(1, 1000)
-          .Flag("--queue"),
       Field{"backend", MakeChoice(backend), kBackendHelp,
             "Use cuda on a machine with a GPU, cuda-tf32 or cuda-fp16 if answers then agree well "
             "enough with those of cuda, reference to check an answer that you do not trust."}

@@ -64,7 +64,6 @@ struct RobotConfig {
   double deadline_ms = 0;
   double camera_wait_s = 60;
   bool realtime = false;
-  int queue = 1;
   Backend backend = Backend::kCpu;
   Scheme scheme = Scheme::kDirect;
   LogLevel log_level = LogLevel::kInfo;
