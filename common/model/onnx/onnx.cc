@@ -237,7 +237,8 @@ class ModelImporter {
     } else if (given != nullptr) {
       shape = *given;
     } else {
-      throw InputError(what + " has no shape in the file, so it must be given, like --shape 1x3x640x640");
+      throw InputError(what +
+                       " has no shape in the file, so it must be given, like --shape 1x3x640x640");
     }
     if (shape.size() > TensorView::kMaxRank) {
       throw InputError(what + " has " + std::to_string(shape.size()) + " dimensions");
