@@ -896,6 +896,19 @@ TEST(HeadsTest, RefusesAHeadThatIsAnotherAndSaysWhatItCouldBe) {
   EXPECT_NE(names.find("that makes 5 classes, but 4 have names"), std::string::npos) << names;
   EXPECT_NE(refusal(DecodedRows(true, 3, false), HeadKind::kYolov8).find("three boxes a cell"),
             std::string::npos);
+  const std::string many =
+      refusal({{1, 3549, 6}, std::vector<float>(3549 * 6)}, HeadKind::kEndToEnd);
+  EXPECT_NE(many.find("more than a network picks"), std::string::npos) << many;
+}
+
+TEST(HeadsTest, ClassificationReadsOneListOfScores) {
+  const auto refusal = [](const HeadOutput& second) {
+    Graph graph = NetworkOf({{{1, 10}, std::vector<float>(10)}, second});
+    return RefusalOf([&] { AddDecoder(graph, Decoder(HeadKind::kClassification)); });
+  };
+  EXPECT_EQ(refusal({{1, 10}, std::vector<float>(10), "aux"}), "");
+  EXPECT_NE(refusal({{1, 4}, std::vector<float>(4), "box"}).find("one list of scores"),
+            std::string::npos);
 }
 
 }  // namespace

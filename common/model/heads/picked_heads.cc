@@ -21,6 +21,10 @@ std::string WhyNotEndToEnd(const Outputs& outputs, int64_t numbers) {
   if (rows.is_transposed || rows.numbers != numbers) {
     return fmt::format("{}, not {} numbers a box", OfOutput(outputs.value(0)), numbers);
   }
+  if (rows.boxes > kMostOfEndToEnd) {
+    return fmt::format("{}: {} boxes are more than a network picks", OfOutput(outputs.value(0)),
+                       rows.boxes);
+  }
   return "";
 }
 

@@ -23,8 +23,13 @@ constexpr int64_t kMostClasses = 4096;  // of several maps together
 
 std::string NoReason(const Outputs&) { return ""; }
 
+// Other outputs than auxiliary ones of as many classes say that the first alone is not the answer.
 std::string WhyNotClassification(const Outputs& outputs) {
   if (!IsScores(outputs.value(0))) return OfOutput(outputs.value(0)) + ", not one score per class";
+  for (size_t i = 1; i < outputs.count(); ++i) {
+    if (IsScores(outputs.value(i)) && outputs.shape(i)[1] == outputs.shape(0)[1]) continue;
+    return OfOutput(outputs.value(i)) + ": classification reads one list of scores";
+  }
   return WhyNotSoMany(outputs, outputs.shape(0)[1]);
 }
 
@@ -37,8 +42,8 @@ std::string WhyNotKeypoints(const Outputs& outputs) {
     return OfOutput(outputs.value(0)) + ", not one heat map a keypoint, of the picture's form";
   }
   for (size_t i = 1; i < outputs.count(); ++i) {
-    if (IsPictureMap(outputs, i) && outputs.shape(i)[2] != outputs.shape(0)[2]) {
-      return OfOutput(outputs.value(i)) + ": maps of several sizes, as detectors have them";
+    if (IsPictureMap(outputs, i) && outputs.shape(i) != outputs.shape(0)) {
+      return OfOutput(outputs.value(i)) + ": maps of several kinds, as detectors have them";
     }
   }
   return WhyNotSoMany(outputs, outputs.shape(0)[1]);
