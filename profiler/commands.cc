@@ -135,8 +135,8 @@ struct CheckOptions {
     command->add_option("--picture", picture,
                         "the first frame with its answer, a PNG (default: MODEL.check.png)");
     config.AddTo(*command, RobotConfig().Fields(),
-                 {"--model", "--shape", "--source", "--class-names", "--threads", "--backend",
-                  "--log-level"});
+                 {"--model", "--shape", "--input", "--source", "--class-names", "--threads",
+                  "--backend", "--log-level"});
     command->callback([this] { Run(); });
   }
 

@@ -23,7 +23,8 @@ void CalibrateCommand::AddTo(CLI::App& app) {
       "--agreement for less than dense runs, it writes mode \"dense\", and its exit code is 1. "
       "Progress goes to standard error; Ctrl-C ends the search with the best so far.");
   config_.AddTo(*command_, RobotConfig().Fields(),
-                {"--model", "--shape", "--threads", "--backend", "--scheme", "--log-level"});
+                {"--model", "--shape", "--input", "--class-names", "--threads", "--backend",
+                 "--scheme", "--log-level"});
   command_->add_option("--source", clip_,
                        "the clip: a video, a folder of pictures, generated[:…]; what is written "
                        "keeps the configuration's own source");

@@ -260,8 +260,8 @@ class ModelImporter {
     if (fixed(1) != 3 || fixed(2) >= 0 || fixed(3) >= 0) return std::nullopt;
     const Shape shape = {std::max<int64_t>(fixed(0), 1), 3, notes_.image_size[0],
                          notes_.image_size[1]};
-    LogInfo(what + " takes " + ToString(shape) + ", the size that the file's metadata names; " +
-            "--shape sets another");
+    LogDebug(what + " takes " + ToString(shape) + ", the size that the file's metadata names; " +
+             "--shape sets another");
     return shape;
   }
 
