@@ -21,6 +21,8 @@
 #include "common/base/log.h"
 #include "common/base/output_files.h"
 #include "common/base/status_line.h"
+#include "common/config/model_setup.h"
+#include "common/model/heads/heads.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"
@@ -388,6 +390,20 @@ CalibrationResult NothingTried() {
   return {false, 0, "stopped before anything was tried; nothing is written\n"};
 }
 
+// Raw numbers of boxes agree well where boxes are lost: places in pixels drown the scores.
+void RefuseUnknownBoxes(const RobotConfig& config, const Graph& graph) {
+  const DecoderConfig& decoder = config.model_config.decoder;
+  if (graph.head.kind != HeadKind::kRaw || decoder.kind != HeadKind::kAuto) return;
+  const HeadSpec spec = HeadSpecOf(decoder, graph.notes);
+  for (const HeadKind kind : Recognise(graph, spec.class_count).candidates) {
+    if (RowOf(kind).answer != HeadRow::Answer::kBoxes) continue;
+    throw InputError(fmt::format(
+        "{}: its outputs may be boxes (kind {}, or another), and how far raw numbers agree says "
+        "nothing of those; name the kind by --set decoder.kind=KIND, or raw",
+        config.model, NameOf(kind)));
+  }
+}
+
 }  // namespace
 
 CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_name,
@@ -402,6 +418,7 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
         fmt::format("source {}: calibration needs pictures, but these are tensors", clip_name));
   }
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
+  RefuseUnknownBoxes(config, loaded);
   ChooseSchemes(config, ThreadsToUse(config), clock, stop, loaded);
   const auto model = Compile(std::move(loaded), config);
   const fs::path out = OutPath(config, options);

@@ -151,7 +151,10 @@ std::string ToText(const GuardReport& guard) {
     text += ", frames are computed whole, as reused results did not agree";
   }
   if (guard.state.is_in_doubt) text += ", in doubt";
-  if (guard.state.agreement) text += fmt::format(", agreement {:.4f}", *guard.state.agreement);
+  if (guard.state.agreement) {
+    text += fmt::format(", agreement {:.4f}{}", *guard.state.agreement,
+                        guard.changes > 0 ? " since the last change of level" : "");
+  }
   text += fmt::format(", {} samples", guard.samples);
   if (guard.with_evidence < guard.samples) {
     text += guard.with_evidence == 0

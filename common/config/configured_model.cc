@@ -57,6 +57,13 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   options.input_shapes = config.InputShapes();
   options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
+  if (graph.inputs.size() > 1) {
+    throw InputError(fmt::format(
+        "{} has {} inputs, but a frame can feed only one; if '{}' is the same for all frames, give "
+        "it as a constant: --input {}=NUMBERS",
+        config.model, graph.inputs.size(), graph.value(graph.inputs[1]).name,
+        graph.value(graph.inputs[1]).name));
+  }
   const ModelConfig& model_config = config.model_config;
   if (graph.picture.width != 0 && WriteJson(PreprocessConfig(model_config.preprocess).Fields()) !=
                                       WriteJson(PreprocessConfig().Fields())) {

@@ -199,8 +199,8 @@ void PrintCounts(const char* title, const std::map<std::string, Counts>& table) 
 bool IsHelpful(const std::string& sentence) {
   const auto has = [&](const char* text) { return sentence.find(text) != std::string::npos; };
   const bool says_what = has("output") || has("strides for") || has("network");
-  const bool says_remedy =
-      has("could be") || has("no kind but \"raw\"") || has("set decoder") || has("need decoder.");
+  const bool says_remedy = has("could be") || has("no kind but \"raw\"") || has("set decoder") ||
+                           has("need decoder.") || has("give decoder.");
   return says_what && says_remedy && has("decoder.kind") && !has("\n");
 }
 

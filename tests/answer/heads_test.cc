@@ -894,11 +894,23 @@ TEST(HeadsTest, RefusesAHeadThatIsAnotherAndSaysWhatItCouldBe) {
   const std::string names =
       refusal(DecodedRows(false, 1, true), HeadKind::kYolov8, {"a", "b", "c", "d"});
   EXPECT_NE(names.find("that makes 5 classes, but 4 have names"), std::string::npos) << names;
+  EXPECT_NE(names.find("give decoder.class_names one name"), std::string::npos) << names;
+  EXPECT_EQ(names.find("could be"), std::string::npos) << names;
   EXPECT_NE(refusal(DecodedRows(true, 3, false), HeadKind::kYolov8).find("three boxes a cell"),
             std::string::npos);
   const std::string many =
       refusal({{1, 3549, 6}, std::vector<float>(3549 * 6)}, HeadKind::kEndToEnd);
   EXPECT_NE(many.find("more than a network picks"), std::string::npos) << many;
+}
+
+// 1x336x9 are YOLOv8's rows for five classes, and YOLOX's for four.
+TEST(HeadsTest, AWrongNumberOfNamesMakesNoOtherKindOfWhatTheFileSays) {
+  Graph graph = NetworkOf({DecodedRows(false, 1, false)});
+  graph.notes.task = "detect";
+  graph.notes.class_names = {"a", "b", "c", "d"};
+  EXPECT_EQ(Recognise(graph, 4).kind, HeadKind::kYolov8);
+  const std::string refusal = RefusalOf([&] { AddDecoder(graph, Decoder(HeadKind::kAuto)); });
+  EXPECT_NE(refusal.find("that makes 5 classes, but 4 have names"), std::string::npos) << refusal;
 }
 
 TEST(HeadsTest, ClassificationReadsOneListOfScores) {

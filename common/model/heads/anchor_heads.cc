@@ -115,6 +115,9 @@ std::string WhyNotBoxes(const Outputs& outputs) {
   std::string why = WhyNoRows(outputs, 6);
   if (!why.empty()) return why;
   if (why = WhyNoGrid(outputs); !why.empty()) return why;
+  if (outputs.spec.kind == Kind::kYolov7 && outputs.rows->anchors == 1) {
+    return OfOutput(outputs.value(0)) + ": one box a cell, where YOLOv7 has three";
+  }
   return WhyNotSoMany(outputs, outputs.rows->numbers - 5);
 }
 
@@ -305,7 +308,15 @@ HeadFinding JudgeRaw(const Outputs& outputs, HeadNumbers all) {
 }
 
 HeadFinding JudgeBoxes(const Outputs& outputs, HeadNumbers all) {
-  return IsRaw(outputs) ? JudgeRaw(outputs, all) : JudgeRows(outputs, all, true, 0);
+  if (IsRaw(outputs)) return JudgeRaw(outputs, all);
+  if (outputs.rows && outputs.rows->anchors == 1) {
+    const Extent objectness = RowNumbers{all[0], *outputs.rows}.Columns(4, 5);
+    if (!objectness.IsWithin(1, 1)) {
+      return {Runs("its numbers of objectness", objectness,
+                   "at 1, as YOLOv6's, the only one with one box a cell (yolov8? yolox?)")};
+    }
+  }
+  return JudgeRows(outputs, all, true, 0);
 }
 
 using Answer = HeadRow::Answer;

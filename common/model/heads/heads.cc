@@ -115,10 +115,13 @@ void AppendHead(Graph& graph, const HeadSpec& spec) {
   const Outputs outputs(before, own);
   if (const std::string why = entry.why_not(outputs); !why.empty()) {
     const std::vector<HeadKind> fitting = KindsThatFit(before, own);
+    HeadSpec unnamed = own;
+    unnamed.class_count = 0;
     throw InputError(fmt::format(
         "model '{}': decoder.kind \"{}\" does not fit: {}; {}", graph.name, NameOf(own.kind), why,
-        fitting.empty() ? "no kind but \"raw\" fits these outputs"
-                        : "by their shapes these outputs could be " + NamesOf(fitting)));
+        WhyNot(before, unnamed).empty() ? "give decoder.class_names one name for each class"
+        : fitting.empty()               ? "no kind but \"raw\" fits these outputs"
+                          : "by their shapes these outputs could be " + NamesOf(fitting)));
   }
   graph.head.kind = own.kind;
   graph.head.is_normalised = IsNormalised(own);

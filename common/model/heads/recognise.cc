@@ -156,11 +156,17 @@ Recognition Recognise(const Graph& graph, int class_count) {
     found.reason = reason;
     return true;
   };
-  if (take(KindOfTail(outputs), "the graph's last operator") ||
-      take(KindOfTask(outputs), "the task that the model's file names") ||
-      take(KindOfShapes(outputs), "the outputs' names and shapes")) {
-    return found;
+  if (take(KindOfTail(outputs), "the graph's last operator")) return found;
+  constexpr const char* kTask = "the task that the model's file names";
+  const HeadKind of_task = KindOfTask(outputs);
+  if (take(of_task, kTask)) return found;
+  // If the number of names alone is wrong, no other kind is right, whatever it would fit.
+  HeadSpec unnamed = spec_of(of_task);
+  unnamed.class_count = 0;
+  if (of_task != Kind::kRaw && WhyNot(graph, unnamed).empty()) {
+    return {of_task, {}, kTask};
   }
+  if (take(KindOfShapes(outputs), "the outputs' names and shapes")) return found;
   found.candidates = KindsThatFit(graph, spec);
   found.reason = DescribeOutputs(graph);
   return found;
