@@ -117,11 +117,14 @@ void AppendHead(Graph& graph, const HeadSpec& spec) {
     const std::vector<HeadKind> fitting = KindsThatFit(before, own);
     HeadSpec unnamed = own;
     unnamed.class_count = 0;
+    const bool lacks_names = WhyNot(before, unnamed).empty();
+    const bool is_named = spec.kind != Kind::kAuto && !fitting.empty();
     throw InputError(fmt::format(
-        "model '{}': decoder.kind \"{}\" does not fit: {}; {}", graph.name, NameOf(own.kind), why,
-        WhyNot(before, unnamed).empty() ? "give decoder.class_names one name for each class"
-        : fitting.empty()               ? "no kind but \"raw\" fits these outputs"
-                          : "by their shapes these outputs could be " + NamesOf(fitting)));
+        "model '{}': decoder.kind \"{}\" does not fit: {}{}{}", graph.name, NameOf(own.kind), why,
+        lacks_names ? "; give decoder.class_names one name for each class" : "",
+        is_named       ? "; by their shapes these outputs could be " + NamesOf(fitting)
+        : !lacks_names ? "; no kind but \"raw\" fits these outputs"
+                       : ""));
   }
   graph.head.kind = own.kind;
   graph.head.is_normalised = IsNormalised(own);
