@@ -18,7 +18,8 @@ namespace {
 const std::vector<double> kAnchorsOfYolov5 = {10, 13, 16,  30,  33, 23,  30,  61,  62,
                                               45, 59, 119, 116, 90, 156, 198, 373, 326};
 
-PlantedHead EndRows(PlantedHead head, std::vector<std::vector<float>> rows, bool is_transposed) {
+PlantedHead EndRows(PlantedHead head, const std::vector<std::vector<float>>& rows,
+                    bool is_transposed) {
   head.outputs = {{"output0", {}, {}}};
   head.is_transposed = is_transposed;
   head.SetRows(rows);
@@ -53,7 +54,7 @@ PlantedHead PlantAnchorFree(HeadRandom& random, PlantedHead head,
     rows.emplace_back(row.begin(), row.end());
   }
   head.scores_end = 4 + head.classes;
-  return EndRows(std::move(head), std::move(rows), DrawInt(random, 0, 3) > 0);
+  return EndRows(std::move(head), rows, DrawInt(random, 0, 3) > 0);
 }
 
 PlantedHead PlantYolov8(HeadRandom& random, int count) {
@@ -221,7 +222,7 @@ PlantedHead PlantObjectness(HeadRandom& random, int count, HeadKind kind, int an
     }
   }
   head.scores_end = 5 + head.classes;
-  return EndRows(std::move(head), std::move(rows), false);
+  return EndRows(std::move(head), rows, false);
 }
 
 PlantedHead PlantYolov5Rows(HeadRandom& random, int count) {
@@ -389,7 +390,7 @@ PlantedHead PlantEndToEnd(HeadRandom& random, int count) {
     rows.push_back(CornersOf(thing));
     rows.back().insert(rows.back().end(), {thing.score, static_cast<float>(thing.label)});
   }
-  return EndRows(std::move(head), std::move(rows), false);
+  return EndRows(std::move(head), rows, false);
 }
 
 PlantedHead PlantEndToEndBatch(HeadRandom& random, int count) {
@@ -402,7 +403,7 @@ PlantedHead PlantEndToEndBatch(HeadRandom& random, int count) {
     rows.back().insert(rows.back().begin(), 0.0f);
     rows.back().insert(rows.back().end(), {static_cast<float>(thing.label), thing.score});
   }
-  head = EndRows(std::move(head), std::move(rows), false);
+  head = EndRows(std::move(head), rows, false);
   head.outputs[0].shape = {100, 7};
   return head;
 }
@@ -504,7 +505,7 @@ PlantedHead PlantRtDetrRows(HeadRandom& random, int count) {
     }
   }
   head.scores_end = 4 + head.classes;
-  return EndRows(std::move(head), std::move(rows), false);
+  return EndRows(std::move(head), rows, false);
 }
 
 constexpr std::array kBoxForms = std::to_array<PlantedForm>({

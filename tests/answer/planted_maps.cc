@@ -46,7 +46,8 @@ PlantedHead PlantSegmentation(HeadRandom& random, int count) {
   output.numbers.resize(static_cast<size_t>(head.classes) * pixels);
   for (size_t i = 0; i < pixels; ++i) {
     const double x = (static_cast<int>(i) % truth.width + 0.5) * scale;
-    const double y = (static_cast<int>(i) / truth.width + 0.5) * scale;
+    const int row = static_cast<int>(i) / truth.width;
+    const double y = (row + 0.5) * scale;
     int label = 0;
     for (const PlantedThing& thing : things) {
       if (std::abs(x - thing.x) < thing.width / 2 && std::abs(y - thing.y) < thing.height / 2) {
@@ -82,7 +83,8 @@ PlantedHead PlantHeatMaps(HeadRandom& random, int) {
     truth.points.push_back({4 * (x + 0.5), 4 * (y + 0.5), 1.0f});
     for (int i = 0; i < rows * columns; ++i) {
       const double dx = i % columns - x;
-      const double dy = i / columns - y;
+      const int row = i / columns;
+      const double dy = row - y;
       const double peak = std::exp(-(dx * dx + dy * dy) / 4);
       output.numbers.push_back(
           static_cast<float>(peak < 0.1 ? DrawReal(random, -0.01, 0.01) + peak / 2 : peak));

@@ -68,8 +68,8 @@ TEST(OnnxNotesTest, ReadsOtherFormsOfTheSame) {
 }
 
 TEST(OnnxNotesTest, TheNotedSizeIsThatOfAnOpenPicture) {
-  const auto shape = [](std::vector<int64_t> declared, const LoadOptions& options) {
-    OnnxModel model = OneInput(std::move(declared));
+  const auto shape = [](const std::vector<int64_t>& declared, const LoadOptions& options) {
+    OnnxModel model = OneInput(declared);
     model.Node("Relu", {"x"}, {"y"});
     onnx::StringStringEntryProto* entry = model.proto.add_metadata_props();
     entry->set_key("imgsz");
