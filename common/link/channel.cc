@@ -25,6 +25,9 @@ constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(20);
 constexpr int kPollsPerSilence = 50;
 
 constexpr milliseconds kBandwidthInterval(200);
+// Who looks for packets less often than this was not listening: the process or the whole machine
+// stood still, and a peer on the same machine with it.
+constexpr std::chrono::nanoseconds kLongestListened = milliseconds(100);
 constexpr size_t kLeastSplit = 2048;
 
 }  // namespace
@@ -195,7 +198,7 @@ bool Channel::PumpLocked() {
   if (fault_.empty() && count < kMostPackets) {
     if (!end.empty()) {
       Break(std::move(end));
-    } else if (clock_.Now() - heard_at_ > options_.patience) {
+    } else if (silence_ > options_.patience) {
       Break("nothing was heard from the peer for " +
             std::to_string(static_cast<int64_t>(Milliseconds(options_.patience))) + " ms");
     }
@@ -207,6 +210,7 @@ bool Channel::PumpLocked() {
 bool Channel::ReceivePacket() {
   const Time before = clock_.Now();
   if (!link_->Receive(&packet_)) {
+    silence_ += std::min(before - std::max(found_none_at_, heard_at_), kLongestListened);
     found_none_at_ = before;
     return false;
   }
@@ -217,6 +221,7 @@ bool Channel::ReceivePacket() {
   if (wrong == nullptr && packet.number == next_expected_) {
     ++next_expected_;
     heard_at_ = clock_.Now();
+    silence_ = Time(0);
     late_by_ = heard_at_ - found_none_at_;
     wrong = std::visit([&](const auto& body) { return Take(body); }, packet.body);
   }

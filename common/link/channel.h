@@ -69,7 +69,7 @@ std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth)
 
 // Carries messages over a link, whole, in order and unharmed, or breaks. A lost, damaged or
 // disordered packet, a silent peer or the end of the link break it for good; fault() then says why
-// in one sentence. Complete messages can still be received; others are lost. The owner reconnects
+// in one sentence. A pause of this process (a machine that sleeps) is no silence of the peer. Complete messages can still be received; others are lost. The owner reconnects
 // with a new channel.
 //
 // Messages leave in the order in which they are sent, in chunks that the receiver acknowledges. At
@@ -176,6 +176,7 @@ class Channel {
   uint64_t incoming_size_ = 0;
   uint64_t next_expected_ = 0;
   Time heard_at_{};
+  Time silence_{};  // since then, not counting pauses in which nobody looked
   Time late_by_{};  // how long the current packet may have lain unnoticed
   Time found_none_at_{};
   bool owes_report_ = false;

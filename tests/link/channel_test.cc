@@ -173,6 +173,15 @@ TEST(ChannelTest, BreaksWhenNothingIsHeard) {
   EXPECT_EQ(pair.robot.fault(), "");
 }
 
+TEST(ChannelTest, OutlivesAPauseOfBothSides) {
+  ChannelPair pair(Shaped("20mbit,3ms"));
+  pair.RunFor(seconds(1));
+  pair.clock.Advance(seconds(60));
+  pair.RunFor(seconds(1));
+  EXPECT_EQ(pair.robot.fault(), "");
+  EXPECT_EQ(pair.server.fault(), "");
+}
+
 TEST(ChannelTest, GivesWhatIsCompleteAfterABreak) {
   ChannelPair pair(Shaped("20mbit,3ms"));
   pair.robot.Send({1, 2, {3}});
