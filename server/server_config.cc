@@ -18,19 +18,20 @@ constexpr uint64_t kLargestFile = 1 << 20;
 FieldTable ServerConfig::Fields() {
   return {
       Field{"listen", &listen,
-            "How robots find the server: mpi within one mpirun, or mpi:NAME through a name server "
-            "(scripts/name-server).",
+            "How robots find the server: mpi within one mpirun, or mpi:NAME through a name server. "
+            "scripts/name-server starts one.",
             "Set a name if robots are started separately."}
           .Flag("--listen"),
       Field{"name_server", &name_server,
-            "The name server's file; by default $CACHEINF_NAME_SERVER, else name-server in "
+            "The name server's file. By default $CACHEINF_NAME_SERVER, else name-server in "
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it if several name servers run on one machine."}
           .Flag("--name-server"),
       Field{"backend", MakeChoice(backend), kBackendHelp,
             "Use cuda on a machine with a GPU. A lower precision is for robots in mode remote, or "
             "whose policy is not exact."}
-          .Flag("--backend"),
+          .Flag("--backend")
+          .Unlisted(kEmulatedBackends),
       Field{"threads", &threads, "Threads that compute; 0: one per core.",
             "Lower it to leave cores to others."}
           .Between(0, kMostThreads)
@@ -42,28 +43,27 @@ FieldTable ServerConfig::Fields() {
           .Flag("--models"),
       Field{
           "trust_robots", &trust_robots,
-          "Run code that models bring: TorchScript operators outside of CacheInf's own set, which "
-          "LibTorch runs unchecked. Without it such models are refused.",
+          "Runs code that robots' models bring, unchecked. That is: TorchScript operators outside "
+          "of CacheInf's own set, which LibTorch runs. Without it such models are refused.",
           "Set it only if you trust everyone who reaches the server."}
           .Flag("--trust-robots"),
-      Field{"once", &once,
-            "Serve the first robot that can be served, and exit when it leaves: with code 0, or 1 "
-            "if none came.",
-            "Set it in scripts and tests."}
+      Field{
+          "once", &once,
+          "Serves the first robot that can be served, and exits when it leaves. The code is 0, or "
+          "1 if none came.",
+          "Set it in scripts and tests."}
           .Flag("--once"),
       Field{"wait", &wait_s, "With --once, seconds to wait for that robot; 0: forever.",
             "Set it if nobody looks after the server."}
           .Between(0, kMostWait)
           .Flag("--wait"),
       Field{"emulate", &emulate,
-            "Emulates a slow server, which waits after every piece of work to take this many times "
-            "as long (5x), and a link that delivers what it sends at this speed and after this "
-            "time (93mbit,3ms), or as a trace says (FILE.csv[:COLUMN],3ms); both: 5x,93mbit,3ms. "
-            "Give the robot the same link.",
+            "Emulates a slow server (5x), a poor link (93mbit,3ms), or both (5x,93mbit,3ms). As "
+            "--emulate of cacheinf-robot. Give the robot the same link.",
             "Leave it empty except for experiments on one machine."}
           .Flag("--emulate"),
       Field{"dump_pictures", &dump_pictures,
-            "Folder for the pictures of mode \"remote\" as decoded: N/000017.png is frame 17 of "
+            "Folder for the pictures of mode \"remote\" as decoded. N/000017.png is frame 17 of "
             "the Nth robot, and folder N is a source for cacheinf-robot.",
             "Set it to see what a lossy codec leaves of a picture."}
           .Flag("--dump-pictures"),

@@ -5,7 +5,7 @@ namespace cacheinf {
 FieldTable CacheConfig::Fields() {
   return {
       Field{"policy", MakeChoice(policy),
-            "How far a change travels through the network: wherever bits change, for the answer of "
+            "How far a change travels through the network. Wherever bits change, for the answer of "
             "a dense run bit for bit (exact); wherever a map's pixel changes by more than "
             "\"change\" (change); or over the same pixels, slightly grown, in every map of a "
             "resolution (fixed).",
@@ -13,7 +13,7 @@ FieldTable CacheConfig::Fields() {
             "calibration finds that answers still agree."}
           .Flag("--policy"),
       Field{"geometry", MakeChoice(geometry),
-            "What a moving camera means: frames are drawn onto a canvas that stands still, or "
+            "What a moving camera means. Frames are drawn onto a canvas that stands still, or "
             "moves by whole strides together with what is stored (canvas); nothing, so every pixel "
             "is compared in place (none); or what is stored moves with the camera by "
             "interpolation, and takes twice the memory (warp).",
@@ -21,9 +21,9 @@ FieldTable CacheConfig::Fields() {
             "that stands still."}
           .Flag("--geometry"),
       Field{"change", &change,
-            "A map's pixel keeps its old value if its root mean square change, relative to each "
-            "channel's spread, is not above this: in every map under the policy \"change\", at the "
-            "end of the stem under \"fixed\".",
+            "The relative change up to which a map's pixel keeps its old value. It is the root "
+            "mean square, relative to each channel's spread; it counts in every map under the "
+            "policy \"change\", at the end of the stem under \"fixed\".",
             "Raise it for less work, lower it if answers agree too little; calibrate finds it."}
           .Between(0, 100)
           .Flag("--change"),
@@ -39,37 +39,36 @@ FieldTable CacheConfig::Fields() {
           .Flag("--growth"),
       Field{
           "stem", &stem,
-          "This many of the first convolutions follow every change of the picture, and their "
-          "outputs decide what counts as a change; 0: the picture decides.",
+          "How many of the first convolutions follow every change of the picture. Their outputs "
+          "decide what counts as a change; 0: the picture decides.",
           "Set it to 0 for boxes and a quiet camera, which saves the stem's work; keep it at 1 or "
           "2 "
           "for maps of classes, which suffer from edges between old and new."}
           .Between(0, 64)
           .Flag("--stem"),
       Field{"refresh", &refresh,
-            "Within this many frames every part of the picture is computed and stored, strip by "
-            "strip, however little it changed; 0: never.",
+            "Within so many frames every part of the picture is computed again; 0: never. It is "
+            "computed and stored strip by strip, however little it changed.",
             "Raise it to save work between answers; lower it if answers get worse the longer a "
             "scene lasts."}
           .Between(0, 10000)
           .Flag("--refresh"),
       Field{"most_work", &most_work,
-            "Share of a dense run's multiply-adds above which computing what changed takes longer "
-            "than computing everything: after a frame that took more, or longer by the clock, the "
-            "next 1, 2, 4, ... up to 32 frames are computed whole before reuse is tried again; 0: "
-            "always try it.",
-            "Set it to 0 to measure reuse by itself; otherwise leave it."}
+            "The share of a dense run's multiply-adds up to which reuse pays; 0: it always does. "
+            "After a frame that took more, or longer by the clock, the next 1, 2, 4, ... up to 32 "
+            "frames are computed whole before reuse is tried again.",
+            "Set it to 0 to measure reuse by itself."}
           .Between(0, 2)
           .Flag("--most-work"),
       Field{"relight", &relight,
-            "Whether a frame whose light differs by gain and offset is shown to the network in the "
-            "light of what is stored, so that this stays useful. Not needed with the canvas, which "
-            "does so by itself; never done under the policy exact.",
+            "Shows the network a frame in the light of what is stored, so that this stays useful. "
+            "The light may differ by gain and offset. Not needed with the canvas, which does so by "
+            "itself; never done under the policy exact.",
             "Turn it off if answers in changing light matter more than their time."}
           .Flag("--relight"),
       Field{"budget_mb", &budget_mb,
-            "Megabytes that activations may take: maps that are cheapest to recompute where they "
-            "are needed are not kept from frame to frame; 0: all are kept.",
+            "Megabytes that activations may take; 0: any number. Maps that are cheapest to "
+            "recompute where they are needed are then not kept from frame to frame.",
             "Set it if memory is short; it costs time."}
           .Between(0, 1e6)
           .Flag("--budget-mb"),

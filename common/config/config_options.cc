@@ -13,7 +13,11 @@ namespace {
 // What the help shows after an option.
 std::string TypeName(const Field& field) {
   if (const auto* choice = std::get_if<Choice>(&field.target)) {
-    return CLI::detail::join(choice->words, "|");
+    std::vector<std::string> words = choice->words;
+    std::erase_if(words, [&field](const std::string& word) {
+      return std::find(field.unlisted.begin(), field.unlisted.end(), word) != field.unlisted.end();
+    });
+    return CLI::detail::join(words, "|");
   }
   if (std::holds_alternative<bool*>(field.target)) return "[true|false]";
   if (std::holds_alternative<double*>(field.target)) return "X";
@@ -27,14 +31,9 @@ std::string TypeName(const Field& field) {
 
 void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
                           const std::set<std::string>& only) {
-  command.add_option(
-      "--config", file_,
-      "Configuration (JSON), whose relative paths start at its folder; options on the "
-      "command line override it.");
-  ForEachField(fields, [&](const std::string& path, const Field& field) {
-    const bool is_wanted = only.empty() || only.contains(field.flag);
-    if (!field.flag.empty() && is_wanted) AddOption(command, path, field);
-  });
+  command.add_option("--config", file_,
+                     "Configuration (JSON), whose paths start at its folder. Options override it.");
+  AddFields(command, fields, "", "", only);
   const auto set = [this](const std::vector<std::string>& pairs) {
     for (const std::string& pair : pairs) settings_.push_back(ParseSetting(pair));
   };
@@ -46,10 +45,26 @@ void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
   command.add_flag("--print-config", prints_config_,
                    "Prints the configuration in effect as JSON for --config, and exits.");
   command.add_flag("--print-config-schema", prints_schema_,
-                   "Prints the JSON Schema of configurations and exits.");
+                   "Prints the JSON Schema of configurations, with all there is to say of every "
+                   "key, and exits.");
 }
 
-void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const Field& field) {
+// `path` is of the table, with a dot at its end.
+void ConfigOptions::AddFields(CLI::App& command, const FieldTable& fields, const std::string& path,
+                              const std::string& group, const std::set<std::string>& only) {
+  for (const Field& field : fields) {
+    if (const auto* table = std::get_if<FieldTable>(&field.target)) {
+      const std::string title = field.FirstSentence();
+      AddFields(command, *table, path + field.name + ".", title.substr(0, title.size() - 1), only);
+    } else if (!field.flag.empty() && (only.empty() || only.contains(field.flag))) {
+      CLI::Option* const option = AddOption(command, path + field.name, field);
+      if (!group.empty()) option->group(group);
+    }
+  }
+}
+
+CLI::Option* ConfigOptions::AddOption(CLI::App& command, const std::string& path,
+                                      const Field& field) {
   const std::string flag = field.flag;
   const bool is_boolean = std::holds_alternative<bool*>(field.target);
   const auto set = [this, flag, path, is_boolean](const std::vector<std::string>& texts) {
@@ -57,9 +72,7 @@ void ConfigOptions::AddOption(CLI::App& command, const std::string& path, const 
     settings_.push_back({flag, path, is_boolean && text.empty() ? "true" : text});
   };
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
-  command
-      .add_option_function<std::vector<std::string>>(
-          flag, set, is_boolean ? field.doc + " Without a value it means true." : field.doc)
+  return command.add_option_function<std::vector<std::string>>(flag, set, field.FirstSentence())
       ->type_name(TypeName(field))
       ->type_size(1)
       ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);

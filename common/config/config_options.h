@@ -43,7 +43,9 @@ class ConfigOptions {
     std::string text;
   };
   static Setting ParseSetting(const std::string& pair);
-  void AddOption(CLI::App& command, const std::string& path, const Field& field);
+  void AddFields(CLI::App& command, const FieldTable& fields, const std::string& path,
+                 const std::string& group, const std::set<std::string>& only);
+  CLI::Option* AddOption(CLI::App& command, const std::string& path, const Field& field);
 
   std::string file_;
   std::vector<Setting> settings_;

@@ -360,6 +360,16 @@ Field Field::Flag(std::string option) && {
   return std::move(*this);
 }
 
+Field Field::Unlisted(std::vector<std::string> words) && {
+  unlisted = std::move(words);
+  return std::move(*this);
+}
+
+std::string Field::FirstSentence() const {
+  const size_t end = doc.find(". ");
+  return end == std::string::npos ? doc : doc.substr(0, end + 1);
+}
+
 bool HasKey(std::string_view text, const char* key) {
   return nlohmann::json::parse(text).contains(key);
 }

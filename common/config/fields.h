@@ -68,16 +68,20 @@ struct Field {
 
   std::string name;
   Target target;
-  std::string doc;                                            // what it is
-  std::string when = {};                                      // when to touch it; empty for tables
+  std::string doc;        // what it is; the first sentence is the command line's help
+  std::string when = {};  // when to touch it; empty for tables
   double minimum = -std::numeric_limits<double>::infinity();  // of a number, or of each one listed
   double maximum = std::numeric_limits<double>::infinity();
   size_t most_items = 4096;  // of a list
   std::string flag = {};     // the option of the command line: "--threads"; empty: none
+  std::vector<std::string> unlisted = {};  // words of a choice that help leaves out
 
   Field Between(double low, double high) &&;
   Field AtMostItems(size_t count) &&;
   Field Flag(std::string option) &&;
+  Field Unlisted(std::vector<std::string> words) &&;
+
+  std::string FirstSentence() const;
 };
 
 // Sets the fields that `text`, a JSON object, has; leaves the others as they are. `name` says in

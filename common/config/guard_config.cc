@@ -5,7 +5,7 @@ namespace cacheinf {
 FieldTable GuardConfig::Fields() {
   return {
       Field{"state", MakeSwitch(is_on),
-            "Whether a guard watches over mode \"cache\": it computes samples of the answers "
+            "Whether a guard watches over mode \"cache\". It computes samples of the answers "
             "exactly, and reuses less if they agree too little.",
             "Turn it off if its memory (a second set of maps) or its time is missing, and the "
             "settings are known to fit."}

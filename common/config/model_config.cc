@@ -106,8 +106,9 @@ FieldTable DecoderConfig::Fields() {
             "network. docs/models.md has the shapes.",
             "Set it if auto gives raw numbers, or not what the model means."},
       Field{"class_names", TextsOrFile{&class_names, &class_names_file},
-            "Names of the classes or keypoints, in order, or a text file with one per line, seen "
-            "from the configuration's folder. Without them those of the model's file count.",
+            "Names of the classes or keypoints, in order, or a text file with one per line. A "
+            "path starts at the configuration's folder. Without names those of the model's file "
+            "count.",
             "Set it to get names in answers instead of numbers."}
           .Flag("--class-names"),
       Field{"most", &most,

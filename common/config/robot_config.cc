@@ -68,14 +68,13 @@ void StartPathsAt(const fs::path& folder, RobotConfig& config) {
 FieldTable OutputConfig::Fields() {
   return {
       Field{"answers", &answers,
-            "File for the answers, one JSON object per line; \"-\": standard output, while the "
-            "summary "
-            "goes to standard error.",
+            "File for the answers, one JSON object per line; \"-\": standard output. The summary "
+            "then goes to standard error.",
             "Set it to use the answers."}
           .Flag("--answers"),
       Field{"dump_outputs", &dump_outputs,
-            "Folder for every output of the model for every frame, as 000000.NAME.npy: what the "
-            "decoder makes of them and what the network gives.",
+            "Folder for every output of the model for every frame, as 000000.NAME.npy. It gets "
+            "what the decoder makes of them and what the network gives.",
             "Set it to compare numbers with another run or another engine."}
           .Flag("--dump-outputs"),
       Field{"overlay", &overlay,
@@ -84,8 +83,8 @@ FieldTable OutputConfig::Fields() {
             "Set it to see the answers."}
           .Flag("--overlay"),
       Field{"picture", &picture,
-            "PNG file that shows the last frame, its answer, the truth if known and, in mode "
-            "\"cache\", what was recomputed, side by side.",
+            "PNG file that shows the last frame and its answer side by side. Beside them is the "
+            "truth, if known, and in mode \"cache\" what was recomputed.",
             "Set it to see one answer."}
           .Flag("--picture"),
       Field{"summary", &summary, "File for the run's summary, as JSON.",
@@ -105,33 +104,34 @@ FieldTable RobotConfig::Fields() {
           .AtMostItems(16)
           .Flag("--shape"),
       Field{"inputs", &inputs,
-            "Inputs of an ONNX model other than the picture that are the same for all frames: "
-            "NAME=NUMBERS, like im_shape=640,640, or NAME=FILE.npy.",
+            "An input other than the picture, NAME=NUMBERS or NAME=FILE.npy, like "
+            "im_shape=640,640. It is the same for all frames. The model is an ONNX file.",
             "Set it for a model that also asks for a size, a scale or the like."}
           .AtMostItems(4096)
           .Flag("--input"),
       Field{"source", &source,
-            "Where frames come from: a video, a stream's address (rtsp://…), a picture, a folder "
-            "of pictures or of "
-            ".npy tensors, a camera's number, a GStreamer pipeline (\"… ! appsink\"), or "
-            "generated[:seed=7,width=640,…].",
+            "A video, picture, folder, camera's number, stream's address or GStreamer pipeline. A "
+            "folder holds pictures or .npy tensors; an address is like rtsp://…, a pipeline like "
+            "\"… ! appsink\"; generated[:seed=7,width=640,…] makes moving shapes.",
             "Always set it."}
           .Flag("--source"),
-      Field{"mode", MakeChoice(mode),
-            "What to compute: every frame (dense); what changed in every frame (cache); every "
-            "frame, but answer at once with the previous frame's result (stale); every k-th frame, "
-            "and repeat its answer in between (every-k); every frame, on a server (remote); what "
-            "changed, shared by robot and server (split); or whichever of these a schedule says is "
-            "quickest for the frame (cacheinf).",
-            "Use cache if much of the picture stays the same. With a server cacheinf is the "
-            "default. The others are there to compare with."}
-          .Flag("--mode"),
+      Field{
+          "mode", MakeChoice(mode),
+          "What to compute and where: all, what changed, on a server, shared with it, or by plan. "
+          "Every frame (dense); what changed in every frame (cache); every frame, on a server "
+          "(remote); what changed, shared by robot and server (split); or whichever of these a "
+          "schedule says is quickest for the frame (cacheinf). To compare with: every frame, but "
+          "answer at once with the previous frame's result (stale); every k-th frame, and repeat "
+          "its answer in between (every-k).",
+          "Use cache if much of the picture stays the same. With a server cacheinf is the "
+          "default. The others are there to compare with."}
+          .Flag("--mode")
+          .Unlisted({"stale", "every-k"}),
       Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
           .Between(1, kMostBetween)
           .Flag("--every"),
       Field{"check", &check,
-            "Also compute every Nth frame densely, outside of all times, and score the answer "
-            "against that; 0: none.",
+            "Scores every Nth answer against that of a dense run, outside of all times; 0: none.",
             "Set it to learn how far answers agree with dense ones."}
           .Between(0, kMostBetween)
           .Flag("--check"),
@@ -144,20 +144,20 @@ FieldTable RobotConfig::Fields() {
           .Between(0, kMostFrames)
           .Flag("--frames"),
       Field{"deadline_ms", &deadline_ms,
-            "Milliseconds that an answer may take from when its frame was there; later ones are "
-            "counted, and recorded if \"record\" says so; 0: no limit.",
+            "Milliseconds that an answer may take from when its frame was there; 0: no limit. "
+            "Later ones are counted, and recorded if \"record\" says so.",
             "Set it to learn how many answers come too late."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
       Field{"camera_wait", &camera_wait_s,
-            "Seconds to wait for a camera that is not there yet, or gives no more frames, before "
-            "the run ends; 0: it ends at once. Also applies to network streams, and to pipelines "
-            "that do not report their end.",
+            "Seconds to wait for a camera that is not there yet or gives no more frames. Then the "
+            "run ends. Also applies to network streams, and to pipelines that do not report their "
+            "end.",
             "Raise it for cameras and links that fail for longer."}
           .Between(0, kMostWait)
           .Flag("--camera-wait"),
       Field{"realtime", &realtime,
-            "Plays a video as a camera would: frames come when their times say, whether or not the "
+            "Plays a video as a camera would. Frames come when their times say, whether or not the "
             "robot is ready. As with a camera, only the newest waits while one is answered; the "
             "others are dropped and counted.",
             "Set it to learn from a file how the robot would do with a camera."}
@@ -165,9 +165,10 @@ FieldTable RobotConfig::Fields() {
       Field{"backend", MakeChoice(backend), kBackendHelp,
             "Use cuda on a machine with a GPU, cuda-tf32 or cuda-fp16 if answers then agree well "
             "enough with those of cuda, reference to check an answer that you do not trust."}
-          .Flag("--backend"),
+          .Flag("--backend")
+          .Unlisted(kEmulatedBackends),
       Field{"scheme", MakeChoice(scheme),
-            "How the cpu backend computes convolutions: directly, with the exact bits of the "
+            "How the cpu backend computes convolutions. Directly, with the exact bits of the "
             "definition (direct); directly or by Winograd, whichever measures faster for a layer, "
             "once per machine and model (auto); or in LibTorch (libtorch). With auto a server "
             "measures for itself, unless the policy is exact, and a GPU measures how many pixels "
@@ -199,9 +200,9 @@ FieldTable RobotConfig::CacheFields() {
             "Use block if the camera only shifts and blocks are faster; calibrate tries both."}
           .Flag("--tracker"),
       Field{"threshold", &tracker.change.threshold,
-            "Mean difference from what is stored, as a share of full scale, at which a cell of 4x4 "
-            "pixels counts as changed; 0: any byte that differs. Not used with a stem or under the "
-            "policy exact.",
+            "The difference, as a share of full scale, at which the picture counts as changed. It "
+            "is the mean over a cell of 4x4 pixels, against what is stored; 0: any byte that "
+            "differs. Not used with a stem or under the policy exact.",
             "Lower it if small or faint things are missed, raise it for a noisy camera."}
           .Between(0, 1)
           .Flag("--threshold"),

@@ -124,12 +124,15 @@ constexpr Words<10> WordsOf(RobotConfig::Backend) {
 }
 // Explains the key to users of the robot and of the server.
 inline constexpr const char* kBackendHelp =
-    "Kernels: the fast ones (cpu), the slow and obvious ones that they are checked against "
-    "(reference), or those for this machine's GPU, which give the same bits (cuda). From compute "
+    "Whose kernels compute: this processor's or a GPU's. Those of a GPU (cuda) give the same bits "
+    "as those of the processor (cpu), which are checked against slow and obvious ones (reference). "
+    "From compute "
     "capability 8.0 on a GPU can round the inputs and weights of convolutions to ten bits of "
     "fraction (cuda-tf32), to ten bits and at most 65504 (cuda-fp16), or to seven bits "
     "(cuda-bf16); sums stay FP32, and all else is exact. cuda-emulated, cuda-emulated-tf32 and so "
     "on run, slowly, on a stand-in for a GPU.";
+inline const std::vector<std::string> kEmulatedBackends = {
+    "cuda-emulated", "cuda-emulated-tf32", "cuda-emulated-fp16", "cuda-emulated-bf16"};
 // Whether it takes a GPU, not a stand-in for one.
 constexpr bool IsOnGpu(RobotConfig::Backend backend) {
   return backend >= RobotConfig::Backend::kCuda && backend <= RobotConfig::Backend::kCudaBf16;

@@ -78,6 +78,10 @@ TEST(RobotConfigTest, HasFewKeysAndSaysOfEachWhenToTouchIt) {
     EXPECT_TRUE(field.when.ends_with(".")) << path;
     EXPECT_GT(field.when.size(), 10u) << path;
     EXPECT_TRUE(field.doc.ends_with(".")) << path;
+    const size_t two_lines_of_help = 100;
+    if (!field.flag.empty()) {
+      EXPECT_LE(field.FirstSentence().size(), two_lines_of_help) << path;
+    }
   });
   EXPECT_LE(keys, 66);
   EXPECT_NE(WriteJsonSchema("", config.Fields()).find("Always set it."), std::string::npos);
