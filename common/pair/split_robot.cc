@@ -18,7 +18,7 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
       clock_(clock),
       wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
-      walk_(SplitWalk::Side::kRobot, state,
+      walk_(Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
               message::Slice coded = {number_, transfer};
               slowdown_.CatchUp();

@@ -52,7 +52,7 @@ SplitServer::SplitServer(const std::shared_ptr<const CompiledModel>& model,
       clock_(clock),
       slowdown_(std::move(slowdown)),
       state_(model, OptionsOf(settings, model->graph())),
-      walk_(SplitWalk::Side::kServer, state_,
+      walk_(Side::kServer, state_,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
               SendSlice(transfer, std::move(slice));
             }) {

@@ -36,7 +36,7 @@ void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cut
                       const ChangePolicy& policy, const PictureView& seen) {
   policy_ = policy;
   Compile(decision, cuts);
-  state_.BeginFrame(decision, seen, policy, &rows());
+  state_.BeginFrame(decision, seen, policy, &rows_[side_]);
   is_open_ = true;
   work_ = {};
   EndIfItThrows([&] { SendWhatIsDone(); });
@@ -46,7 +46,7 @@ void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cu
                        const ChangePolicy& policy) {
   policy_ = policy;
   Compile(decision, cuts);
-  state_.BeginFrame(decision, {}, policy, &rows());
+  state_.BeginFrame(decision, {}, policy, &rows_[side_]);
   state_.Abandon();
 }
 
@@ -66,7 +66,7 @@ void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& c
   incoming_.clear();
   for (uint32_t i = 0; i < rows_.transfers.size(); ++i) {
     const Transfer& transfer = rows_.transfers[i];
-    if (transfer.robot_to_server == (side_ == Side::kRobot)) {
+    if (transfer.from == side_) {
       outgoing_.push_back(i);
     } else {
       incoming_.push_back({i, StageThatReads(transfer)});
@@ -93,7 +93,7 @@ size_t SplitWalk::StageThatReads(const Transfer& transfer) const {
     // An operator that ends no stage gets its masks before the next one that does.
     const bool is_root = layout.stages[stage].root == id;
     const Operator& op = operators[id];
-    if (stage >= transfer.after_stages && !(is_root && rows().computed[id].empty()) &&
+    if (stage >= transfer.after_stages && !(is_root && rows_[side_].computed[id].empty()) &&
         (std::any_of(op.inputs.begin(), op.inputs.end(), lies_there) ||
          std::any_of(op.outputs.begin(), op.outputs.end(), lies_there))) {
       return stage;

@@ -16,8 +16,6 @@ namespace cacheinf {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr size_t kAtRobot = static_cast<size_t>(Side::kRobot);
-constexpr size_t kAtServer = static_cast<size_t>(Side::kServer);
 constexpr int kPicture = -1;
 constexpr double kNothing = -1;
 
@@ -131,8 +129,7 @@ struct CostModel::Network {
     bool is_output = false;
   };
 
-  Profile robot;
-  Profile server;
+  BySide<Profile> profiles;
   int picture_rows = 1;
   std::vector<Node> nodes;
   std::vector<Input> inputs;
@@ -140,17 +137,18 @@ struct CostModel::Network {
   std::vector<int> outputs;
   std::vector<int> last_reader;  // count() for an output
   std::vector<int> cut_places;
-  std::array<Curves, 2> ms;
+  BySide<Curves> ms;
   Curves active;
   std::vector<Range> wanted;  // rows that outputs need at all
   std::vector<std::unique_ptr<NeededRows>> windows;
 
   Network(const Profile& robot_profile, const Profile& server_profile)
-      : robot(robot_profile), server(server_profile) {
-    CheckArePair(robot, server);
+      : profiles{robot_profile, server_profile} {
+    const std::vector<ProfiledOperator>& operators = profiles.robot.operators;
+    CheckArePair(robot_profile, server_profile);
     std::map<std::tuple<int, int, int, int, int, int, int, int>, const NeededRows*> known;
-    for (size_t id = 0; id < robot.operators.size(); ++id) {
-      const ProfiledOperator& op = robot.operators[id];
+    for (size_t id = 0; id < operators.size(); ++id) {
+      const ProfiledOperator& op = operators[id];
       Node node = {op.rows,     static_cast<int>(inputs.size()), 0, op.is_local, op.is_kept,
                    op.is_output};
       for (const ProfiledOperator::Input& input : op.inputs) {
@@ -170,8 +168,7 @@ struct CostModel::Network {
       if (op.is_view) views.insert(views.begin(), static_cast<int>(id));
       if (op.is_output) outputs.push_back(static_cast<int>(id));
       active.Add(op.active);
-      ms[kAtRobot].Add(op.ms);
-      ms[kAtServer].Add(server.operators[id].ms);
+      for (const Side side : kSides) ms[side].Add(profiles[side].operators[id].ms);
     }
     FindReaders();
     FindWanted();
@@ -183,7 +180,7 @@ struct CostModel::Network {
   double ServerMs(double work) const {
     double sum = 0;
     for (size_t id = 0; id < nodes.size(); ++id) {
-      sum += ms[kAtServer].At(id, active.At(id, work));
+      sum += ms.server.At(id, active.At(id, work));
     }
     return sum;
   }
@@ -235,45 +232,45 @@ class CostModel::Costs {
   };
 
   Costs(const Network& network, const Situation& situation, bool keeps)
-      : network_(network),
+      : factor{situation.robot_factor, situation.server_factor},
+        network_(network),
         keeps_(keeps),
-        work_{keeps ? situation.robot_work : 1.0, keeps ? situation.server_work : 1.0},
-        factor_{situation.robot_factor, situation.server_factor} {
-    for (const size_t side : {kAtRobot, kAtServer}) {
+        work_{keeps ? situation.robot_work : 1.0, keeps ? situation.server_work : 1.0} {
+    for (const Side side : kSides) {
       ms[side].reserve(network.nodes.size());
       share[side].reserve(network.nodes.size());
       crossing_[side].resize(network.nodes.size());
       for (size_t id = 0; id < network.nodes.size(); ++id) {
         const double active = keeps ? network.active.At(id, work_[side]) : 1.0;
         share[side].push_back(active);
-        ms[side].push_back(factor_[side] * (keeps ? network.ms[side].At(id, active)
-                                                  : ProfileOf(side).operators[id].dense_ms));
+        ms[side].push_back(factor[side] * (keeps ? network.ms[side].At(id, active)
+                                                 : network.profiles[side].operators[id].dense_ms));
         whole_ms[side] += ms[side].back();
       }
     }
-    const Profile& robot = network.robot;
+    const Profile& robot = network.profiles.robot;
     const bool may_cross = !robot.picture_slice_bytes.points.empty();
-    const double work = work_[kAtServer];
+    const double work = work_.server;
     picture_ = {may_cross ? robot.picture_slice_bytes.At(work) : kNever,
-                factor_[kAtRobot] * robot.picture_encode_ms.At(work),
-                factor_[kAtServer] * network.server.picture_decode_ms.At(work)};
+                factor.robot * robot.picture_encode_ms.At(work),
+                factor.server * network.profiles.server.picture_decode_ms.At(work)};
   }
 
   // Cost of moving an operator's output, or the picture, to `receiver`.
-  const Crossing& CrossingTo(size_t receiver, int id) const {
+  const Crossing& CrossingTo(Side receiver, int id) const {
     if (id == kPicture) return picture_;
     const auto op = static_cast<size_t>(id);
     Crossing& crossing = crossing_[receiver][op];
     if (crossing.bytes != kNothing) return crossing;
-    const size_t sender = 1 - receiver;
+    const Side sender = PeerOf(receiver);
     const double work = work_[receiver];
-    const ProfiledOperator& like = network_.robot.operators[op];
-    const ProfiledOperator& from = ProfileOf(sender).operators[op];
-    const ProfiledOperator& to = ProfileOf(receiver).operators[op];
+    const ProfiledOperator& like = network_.profiles.robot.operators[op];
+    const ProfiledOperator& from = network_.profiles[sender].operators[op];
+    const ProfiledOperator& to = network_.profiles[receiver].operators[op];
     crossing.bytes = keeps_ ? like.slice_bytes.At(work) : like.whole_bytes;
     crossing.encode_ms =
-        factor_[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
-    crossing.decode_ms = factor_[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
+        factor[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
+    crossing.decode_ms = factor[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
     // A profile without slices: as floats.
     if (keeps_ ? like.slice_bytes.points.empty() : like.whole_bytes == 0) {
       crossing.bytes = share[receiver][op] * static_cast<double>(like.row_bytes) * like.rows;
@@ -281,34 +278,29 @@ class CostModel::Costs {
     return crossing;
   }
 
-  // By side.
-  std::array<std::vector<double>, 2> ms;
-  std::array<std::vector<double>, 2> share;  // of computed pixels
-  std::array<double, 2> whole_ms = {};       // all operators
+  BySide<double> factor;
+  BySide<std::vector<double>> ms;
+  BySide<std::vector<double>> share;  // of computed pixels
+  BySide<double> whole_ms;            // all operators
 
  private:
-  const Profile& ProfileOf(size_t side) const {
-    return side == kAtRobot ? network_.robot : network_.server;
-  }
-
   const Network& network_;
   bool keeps_;
-  std::array<double, 2> work_;
-  std::array<double, 2> factor_;
-  mutable std::array<std::vector<Crossing>, 2> crossing_;  // by receiver
+  BySide<double> work_;
+  mutable BySide<std::vector<Crossing>> crossing_;  // by receiver
   Crossing picture_;
 };
 
-// One entry per operator; arrays are by side.
+// One entry per operator.
 struct CostModel::Scratch {
   struct Entry {
     int run = 0;
     int boundary = 0;
     bool is_exchanged = false;
-    std::array<Range, 2> needed;
-    std::array<Range, 2> computed;
-    std::array<Range, 2> missing;      // what the side gets from the other
-    std::array<double, 2> arrival_ms;  // of what it has yet to take in; or kNothing
+    BySide<Range> needed;
+    BySide<Range> computed;
+    BySide<Range> missing;      // what the side gets from the other
+    BySide<double> arrival_ms;  // of what it has yet to take in; or kNothing
   };
   std::vector<Entry> entries;
   std::vector<int> run_rows;  // rows of the picture, by run
@@ -331,15 +323,15 @@ class CostModel::Walk {
     FindRows();
   }
 
-  std::array<PlannedRows, 2> Rows() const {
-    std::array<PlannedRows, 2> rows;
-    for (const size_t side : {kAtRobot, kAtServer}) {
+  BySide<PlannedRows> Rows() const {
+    BySide<PlannedRows> rows;
+    for (const Side side : kSides) {
       for (size_t id = 0; id < entries_.size(); ++id) {
         rows[side].computed.push_back(entries_[id].computed[side]);
-        rows[side].sent.push_back(entries_[id].missing[1 - side]);
+        rows[side].sent.push_back(entries_[id].missing[PeerOf(side)]);
       }
     }
-    rows[kAtRobot].sent_picture = picture_[kAtServer];
+    rows.robot.sent_picture = picture_.server;
     return rows;
   }
 
@@ -356,13 +348,13 @@ class CostModel::Walk {
     now_ms_ = {begin_ms, 0.0};
     busy_ms_ = {begin_ms, 0.0};
     Note(Timeline::Lane::kRobot, "decide", 0, begin_ms);
-    if (!picture_[kAtServer].empty()) {
-      picture_arrival_ms_ = Send(kAtServer, kPicture, picture_[kAtServer].size(),
-                                 network_.picture_rows, costs_.CrossingTo(kAtServer, kPicture));
+    if (!picture_.server.empty()) {
+      picture_arrival_ms_ = Send(Side::kServer, kPicture, picture_.server.size(),
+                                 network_.picture_rows, costs_.CrossingTo(Side::kServer, kPicture));
     }
     for (int id = 0; id < count_; ++id) {
-      for (const size_t side : {kAtRobot, kAtServer}) Compute(side, id);
-      for (const size_t side : {kAtRobot, kAtServer}) {
+      for (const Side side : kSides) Compute(side, id);
+      for (const Side side : kSides) {
         Scratch::Entry& entry = entries_[id];
         entry.arrival_ms[side] = kNothing;
         if (entry.missing[side].empty()) continue;
@@ -374,12 +366,12 @@ class CostModel::Walk {
 
   // x_n = 1: the answer ends on the robot.
   void TakeOutputs() {
-    for (const int id : network_.outputs) Take(kAtRobot, id);
+    for (const int id : network_.outputs) Take(Side::kRobot, id);
   }
 
-  double now_ms(size_t side) const { return now_ms_[side]; }
-  double busy_ms(size_t side) const { return busy_ms_[side]; }
-  double bytes(size_t receiver) const { return bytes_[receiver]; }
+  double now_ms(Side side) const { return now_ms_[side]; }
+  double busy_ms(Side side) const { return busy_ms_[side]; }
+  double bytes(Side receiver) const { return bytes_[receiver]; }
   double link_ms() const { return link_ms_; }
 
  private:
@@ -431,29 +423,29 @@ class CostModel::Walk {
       const Network::Node& node = network_.nodes[id];
       Scratch::Entry& entry = entries_[id];
       const Range all = {0, node.rows};
-      if (node.is_output) entry.needed[kAtRobot] = all;
+      if (node.is_output) entry.needed.robot = all;
       if (node.is_local && !entry.is_exchanged) {
-        for (const size_t side : {kAtRobot, kAtServer}) SetComputed(side, id, entry.needed[side]);
+        for (const Side side : kSides) SetComputed(side, id, entry.needed[side]);
         continue;
       }
       int boundary = std::clamp(entry.boundary, 0, node.rows);
       if (!node.is_local) boundary = 2 * boundary >= node.rows ? node.rows : 0;
-      Range wanted = Hull(entry.needed[kAtRobot], entry.needed[kAtServer]);
+      Range wanted = Hull(entry.needed.robot, entry.needed.server);
       if (network_.last_reader[id] >= count_) {
         wanted = Hull(wanted, network_.wanted[id]);
       }
-      const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, node.rows}};
-      for (const size_t side : {kAtRobot, kAtServer}) {
+      const BySide<Range> owned = {{0, boundary}, {boundary, node.rows}};
+      for (const Side side : kSides) {
         const Range mine = Intersect(owned[side], wanted);
         SetComputed(side, id, node.is_local || mine.empty() ? mine : all);
-        entry.missing[side] = node.is_local         ? Intersect(entry.needed[side], owned[1 - side])
+        entry.missing[side] = node.is_local         ? Intersect(entry.needed[side], owned[PeerOf(side)])
                               : owned[side].empty() ? entry.needed[side]
                                                     : Range{};
       }
     }
   }
 
-  void SetComputed(size_t side, int id, Range rows) {
+  void SetComputed(Side side, int id, Range rows) {
     entries_[id].computed[side] = rows;
     if (rows.empty()) return;
     const Network::Node& node = network_.nodes[id];
@@ -464,7 +456,7 @@ class CostModel::Walk {
     }
   }
 
-  void Compute(size_t side, int id) {
+  void Compute(Side side, int id) {
     const Scratch::Entry& entry = entries_[id];
     const int rows = entry.computed[side].size();
     if (rows == 0) return;
@@ -475,43 +467,42 @@ class CostModel::Walk {
     double ms = costs_.ms[side][id];
     if (rows != node.rows) {
       const double share = static_cast<double>(rows) / node.rows;
-      const double factor = side == kAtRobot ? situation_.robot_factor : situation_.server_factor;
-      ms = keeps_ ? factor * network_.ms[side].At(static_cast<size_t>(id),
+      ms = keeps_ ? costs_.factor[side] * network_.ms[side].At(static_cast<size_t>(id),
                                                   share * costs_.share[side][id])
                   : ms * share;
     }
     Work(side, ms, id, "");
   }
 
-  void Work(size_t side, double ms, int id, const char* what) {
+  void Work(Side side, double ms, int id, const char* what) {
     now_ms_[side] += ms;
     busy_ms_[side] += ms;
-    Note(side == kAtRobot ? Timeline::Lane::kRobot : Timeline::Lane::kServer, id, what,
+    Note(side == Side::kRobot ? Timeline::Lane::kRobot : Timeline::Lane::kServer, id, what,
          now_ms_[side] - ms, now_ms_[side]);
   }
 
   // Returns when the rows arrive.
-  double Send(size_t receiver, int id, int rows, int all_rows, const Costs::Crossing& crossing) {
+  double Send(Side receiver, int id, int rows, int all_rows, const Costs::Crossing& crossing) {
     const double share = static_cast<double>(rows) / all_rows;
-    Work(1 - receiver, share * crossing.encode_ms, id, "encode ");
+    Work(PeerOf(receiver), share * crossing.encode_ms, id, "encode ");
     const double bytes = share * crossing.bytes;
-    const double mbit = receiver == kAtServer ? situation_.mbit_up : situation_.mbit_down;
+    const double mbit = receiver == Side::kServer ? situation_.mbit_up : situation_.mbit_down;
     const double ms = mbit > 0 ? situation_.link_factor * bytes * 8 / (mbit * 1000) : kNever;
     double& free_ms = link_free_ms_[receiver];
-    const double begin_ms = std::max(free_ms, now_ms_[1 - receiver]);
+    const double begin_ms = std::max(free_ms, now_ms_[PeerOf(receiver)]);
     free_ms = begin_ms + ms;
     bytes_[receiver] += bytes;
     link_ms_ += ms;
-    Note(receiver == kAtServer ? Timeline::Lane::kUp : Timeline::Lane::kDown, id, "", begin_ms,
+    Note(receiver == Side::kServer ? Timeline::Lane::kUp : Timeline::Lane::kDown, id, "", begin_ms,
          free_ms);
     return free_ms + situation_.round_trip_ms / 2;
   }
 
   // A side takes in what it gets of an operator's output where it first reads it.
-  void Take(size_t side, int id) {
+  void Take(Side side, int id) {
     double& arrival_ms = id == kPicture ? picture_arrival_ms_ : entries_[id].arrival_ms[side];
-    if (arrival_ms == kNothing || (id == kPicture && side == kAtRobot)) return;
-    if (side == kAtServer && !server_has_begun_) {
+    if (arrival_ms == kNothing || (id == kPicture && side == Side::kRobot)) return;
+    if (side == Side::kServer && !server_has_begun_) {
       arrival_ms += situation_.server_queue_ms;
       server_has_begun_ = true;
     }
@@ -519,7 +510,7 @@ class CostModel::Walk {
     arrival_ms = kNothing;
     const Costs::Crossing& crossing = costs_.CrossingTo(side, id);
     const double share =
-        id == kPicture ? static_cast<double>(picture_[kAtServer].size()) / network_.picture_rows
+        id == kPicture ? static_cast<double>(picture_.server.size()) / network_.picture_rows
                        : static_cast<double>(entries_[id].missing[side].size()) / RowsOf(id);
     Work(side, share * crossing.decode_ms, id, "decode ");
   }
@@ -530,7 +521,7 @@ class CostModel::Walk {
   }
   void Note(Timeline::Lane lane, int id, const char* what, double begin_ms, double end_ms) {
     if (timeline_ == nullptr) return;
-    Note(lane, what + (id == kPicture ? "picture" : network_.robot.operators[id].name), begin_ms,
+    Note(lane, what + (id == kPicture ? "picture" : network_.profiles.robot.operators[id].name), begin_ms,
          end_ms);
   }
 
@@ -542,14 +533,14 @@ class CostModel::Walk {
   bool keeps_;
   int count_;
   Timeline* timeline_;
-  std::array<Range, 2> picture_;
+  BySide<Range> picture_;
   double picture_arrival_ms_ = kNothing;
   bool server_has_begun_ = false;
-  std::array<double, 2> now_ms_ = {};
-  std::array<double, 2> busy_ms_ = {};
+  BySide<double> now_ms_;
+  BySide<double> busy_ms_;
   // By receiver.
-  std::array<double, 2> link_free_ms_ = {};
-  std::array<double, 2> bytes_ = {};
+  BySide<double> link_free_ms_;
+  BySide<double> bytes_;
   double link_ms_ = 0;
 };
 
@@ -572,20 +563,20 @@ const CostModel::Costs& CostModel::CostsOf(bool keeps) const {
 
 CostModel CostModel::At(const Situation& situation) const { return {network_, situation}; }
 
-const Profile& CostModel::robot() const { return network_->robot; }
-const Profile& CostModel::server() const { return network_->server; }
+const Profile& CostModel::robot() const { return network_->profiles.robot; }
+const Profile& CostModel::server() const { return network_->profiles.server; }
 const std::vector<int>& CostModel::cut_places() const { return network_->cut_places; }
 
 double CostModel::BeginMs(bool keeps) const {
-  const Profile& robot = network_->robot;
+  const Profile& robot = network_->profiles.robot;
   return situation_.robot_factor *
          (robot.fit_ms + (keeps ? robot.decide_ms.At(situation_.robot_work) : 0.0));
 }
 
-double CostModel::EndMs() const { return situation_.robot_factor * network_->robot.read_ms; }
+double CostModel::EndMs() const { return situation_.robot_factor * network_->profiles.robot.read_ms; }
 
 double CostModel::OperatorMs(Side side, int op, bool keeps) const {
-  return CostsOf(keeps).ms[static_cast<size_t>(side)][op];
+  return CostsOf(keeps).ms[side][op];
 }
 
 double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
@@ -593,7 +584,7 @@ double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
   if (!is_linked() || (op != kPicture && !network_->nodes[op].is_kept)) {
     return kNever;
   }
-  const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(static_cast<size_t>(receiver), op);
+  const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(receiver, op);
   const double mbit = is_up ? situation_.mbit_up : situation_.mbit_down;
   return crossing.encode_ms + crossing.decode_ms +
          situation_.link_factor * crossing.bytes * 8 / (mbit * 1000);
@@ -603,7 +594,7 @@ Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
   if (plan.kind == Plan::Kind::kRemote) return PredictRemote(plan, timeline);
   Prediction prediction;
   if (plan.kind == Plan::Kind::kLocal && timeline == nullptr) {
-    prediction.robot_ms = BeginMs(plan.keeps) + CostsOf(plan.keeps).whole_ms[kAtRobot] + EndMs();
+    prediction.robot_ms = BeginMs(plan.keeps) + CostsOf(plan.keeps).whole_ms.robot + EndMs();
     prediction.latency_ms = prediction.robot_ms;
     SetEnergy(prediction);
     return prediction;
@@ -611,23 +602,23 @@ Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
   Walk walk(*this, plan, network_->count(), timeline);
   walk.Run(BeginMs(plan.keeps));
   walk.TakeOutputs();
-  prediction.latency_ms = walk.now_ms(kAtRobot) + EndMs();
-  prediction.robot_ms = walk.busy_ms(kAtRobot) + EndMs();
-  prediction.server_ms = walk.busy_ms(kAtServer);
-  prediction.up_bytes = walk.bytes(kAtServer);
-  prediction.down_bytes = walk.bytes(kAtRobot);
+  prediction.latency_ms = walk.now_ms(Side::kRobot) + EndMs();
+  prediction.robot_ms = walk.busy_ms(Side::kRobot) + EndMs();
+  prediction.server_ms = walk.busy_ms(Side::kServer);
+  prediction.up_bytes = walk.bytes(Side::kServer);
+  prediction.down_bytes = walk.bytes(Side::kRobot);
   prediction.link_ms = walk.link_ms();
   if (timeline != nullptr) {
     timeline->pieces.push_back(
-        {Timeline::Lane::kRobot, "read", walk.now_ms(kAtRobot), prediction.latency_ms});
+        {Timeline::Lane::kRobot, "read", walk.now_ms(Side::kRobot), prediction.latency_ms});
   }
   SetEnergy(prediction);
   return prediction;
 }
 
 Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const {
-  const Profile& robot = network_->robot;
-  const Profile& server = network_->server;
+  const Profile& robot = network_->profiles.robot;
+  const Profile& server = network_->profiles.server;
   const auto codec = std::ranges::find(robot.codecs, plan.codec, &ProfiledCodec::codec);
   Prediction prediction;
   prediction.latency_ms = kNever;
@@ -665,7 +656,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   prediction.server_ms +=
       spend(kServer, "network",
             plan.keeps && seen != situation_.server_work ? server_factor * network_->ServerMs(seen)
-                                                         : CostsOf(plan.keeps).whole_ms[kAtServer]);
+                                                         : CostsOf(plan.keeps).whole_ms.server);
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
   prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
   prediction.robot_ms +=
@@ -678,7 +669,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
 
 // Power times time: the robot computes, else sends or receives, else waits.
 void CostModel::SetEnergy(Prediction& prediction) const {
-  const Profile& robot = network_->robot;
+  const Profile& robot = network_->profiles.robot;
   if (prediction.latency_ms == kNever) {
     prediction.energy_j = kNever;
     return;
@@ -697,14 +688,14 @@ Timeline CostModel::PredictTimeline(const Plan& plan) const {
   return timeline;
 }
 
-std::array<PlannedRows, 2> CostModel::RowsOf(const Plan& plan) const {
+BySide<PlannedRows> CostModel::RowsOf(const Plan& plan) const {
   return Walk(*this, plan, network_->count()).Rows();
 }
 
 CostModel::Progress CostModel::PredictFirst(const Plan& plan, int operator_count) const {
   Walk walk(*this, plan, operator_count);
   walk.Run(BeginMs(plan.keeps));
-  return {walk.now_ms(kAtRobot), walk.now_ms(kAtServer)};
+  return {walk.now_ms(Side::kRobot), walk.now_ms(Side::kServer)};
 }
 
 }  // namespace cacheinf

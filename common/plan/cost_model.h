@@ -87,7 +87,7 @@ class CostModel {
   double Ms(const Plan& plan) const { return Predict(plan, nullptr).latency_ms; }
 
   // For kSplit: the rows as CompileRows of split.h gives them for evenly spread active pixels.
-  std::array<PlannedRows, 2> RowsOf(const Plan& plan) const;
+  BySide<PlannedRows> RowsOf(const Plan& plan) const;
 
   // Where a cut may stand: all that crosses there is kept. Ascending from -1.
   const std::vector<int>& cut_places() const;

@@ -1,7 +1,6 @@
 #include "common/plan/split.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <numeric>
 
@@ -15,19 +14,17 @@ namespace {
 
 constexpr int kAllThousandths = 1000;
 
-enum Owner : size_t { kRobot, kServer };
-
 class RowsCompiler {
  public:
   RowsCompiler(const Graph& graph, const Layout& layout, const Ownership& ownership)
       : graph_(graph), layout_(layout), ownership_(ownership) {
-    for (const Owner side : {kRobot, kServer}) {
+    for (const Side side : kSides) {
       needed_[side].resize(graph.values.size());
       inner_[side].resize(graph.values.size());
       rows_[side].computed.resize(graph.operators.size());
       rows_[side].may_move = ownership.is_divided;
     }
-    rows_[kServer].holds_inputs = false;
+    rows_.server.holds_inputs = false;
     is_exchanged_ = ownership.is_exchanged;
     // The last view first, so that views of views end at the value that holds the numbers.
     for (size_t id = graph.operators.size(); id-- > 0;) {
@@ -42,29 +39,29 @@ class RowsCompiler {
   SplitRows Compile() {
     for (const ValueId output : graph_.outputs) {
       if (graph_.value(output).is_constant()) continue;
-      needed_[kRobot][output] = AllRowsOf(output);
+      needed_.robot[output] = AllRowsOf(output);
     }
     for (size_t stage = layout_.stages.size(); stage-- > 0;) CompileStage(stage);
-    for (const ValueId input : graph_.inputs) AddTransfer(0, input, needed_[kServer][input], true);
+    for (const ValueId input : graph_.inputs) AddTransfer(0, input, needed_.server[input], Side::kRobot);
     // They were found from the last stage to the first.
     std::stable_sort(
         transfers_.begin(), transfers_.end(),
         [](const Transfer& a, const Transfer& b) { return a.after_stages < b.after_stages; });
-    return {rows_[kRobot], rows_[kServer], transfers_};
+    return {rows_, transfers_};
   }
 
  private:
   Range AllRowsOf(ValueId value) const { return {0, HeightOf(graph_.value(value))}; }
 
-  void AddTransfer(size_t after_stages, ValueId value, Range rows, bool robot_to_server) {
-    if (!rows.empty()) transfers_.push_back({after_stages, value, rows, robot_to_server});
+  void AddTransfer(size_t after_stages, ValueId value, Range rows, Side from) {
+    if (!rows.empty()) transfers_.push_back({after_stages, value, rows, from});
   }
 
   void CompileStage(size_t index) {
     const Stage& stage = layout_.stages[index];
     const Operator& root = graph_.operators[stage.root];
-    std::array<Range, 2> needed;
-    for (const Owner side : {kRobot, kServer}) {
+    BySide<Range> needed;
+    for (const Side side : kSides) {
       for (const ValueId output : root.outputs) {
         needed[side] = Hull(needed[side], needed_[side][output]);
       }
@@ -72,27 +69,27 @@ class RowsCompiler {
     const bool is_local = IsLocal(graph_, root);
     const Range all = AllRowsOf(root.outputs[0]);
     if (is_local && !is_exchanged_[root.outputs[0]]) {
-      for (const Owner side : {kRobot, kServer}) Compute(side, stage, needed[side]);
+      for (const Side side : kSides) Compute(side, stage, needed[side]);
       return;
     }
     int boundary = std::clamp(ownership_.robot_rows[stage.root], 0, all.end);
     if (!is_local) boundary = 2 * boundary >= all.end ? all.end : 0;
-    const Range wanted = Hull(needed[kRobot], needed[kServer]);
-    const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, all.end}};
-    for (const Owner side : {kRobot, kServer}) {
+    const Range wanted = Hull(needed.robot, needed.server);
+    const BySide<Range> owned = {{0, boundary}, {boundary, all.end}};
+    for (const Side side : kSides) {
       const Range mine = Intersect(owned[side], wanted);
       Compute(side, stage, is_local || mine.empty() ? mine : all);
       for (const ValueId output : root.outputs) {
-        const Range missing = is_local ? Intersect(needed_[side][output], owned[1 - side])
+        const Range missing = is_local ? Intersect(needed_[side][output], owned[PeerOf(side)])
                               : owned[side].empty() ? needed_[side][output]
                                                     : Range{};
-        AddTransfer(index + 1, output, missing, side == kServer);
+        AddTransfer(index + 1, output, missing, PeerOf(side));
       }
     }
   }
 
   // Notes that this side computes these rows of the stage's root, and what that needs.
-  void Compute(Owner side, const Stage& stage, Range rows) {
+  void Compute(Side side, const Stage& stage, Range rows) {
     rows_[side].computed[stage.root] = rows;
     if (rows.empty()) return;
     for (const OpId op : stage.inner) inner_[side][graph_.operators[op].outputs[0]] = {};
@@ -103,7 +100,7 @@ class RowsCompiler {
     }
   }
 
-  void AddNeeds(Owner side, OpId id, Range rows) {
+  void AddNeeds(Side side, OpId id, Range rows) {
     if (rows.empty()) return;
     const Operator& op = graph_.operators[id];
     const bool is_local = IsLocal(graph_, op);
@@ -121,9 +118,9 @@ class RowsCompiler {
   const Layout& layout_;
   const Ownership& ownership_;
   std::vector<bool> is_exchanged_;
-  std::array<std::vector<Range>, 2> needed_;  // of kept values, by all later stages
-  std::array<std::vector<Range>, 2> inner_;   // of others, by the current stage
-  std::array<FrameRows, 2> rows_;
+  BySide<std::vector<Range>> needed_;  // of kept values, by all later stages
+  BySide<std::vector<Range>> inner_;   // of others, by the current stage
+  BySide<FrameRows> rows_;
   std::vector<Transfer> transfers_;
 };
 

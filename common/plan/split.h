@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "common/base/side.h"
 #include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
@@ -38,14 +39,12 @@ struct Transfer {
   size_t after_stages = 0;  // how many have run; 0: graph inputs
   ValueId value = kNone;
   Range rows;
-  bool robot_to_server = false;
+  Side from = Side::kRobot;
 
   bool operator==(const Transfer&) const = default;
 };
 
-struct SplitRows {
-  FrameRows robot;
-  FrameRows server;
+struct SplitRows : BySide<FrameRows> {
   std::vector<Transfer> transfers;  // in the order in which both sides make them
 };
 

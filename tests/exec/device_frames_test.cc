@@ -228,9 +228,9 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
     int exchanges = 0;
     std::vector<int> crossing;
     for (const Transfer& transfer : rows.transfers) {
-      if (!transfer.robot_to_server) ++exchanges;
+      if (transfer.from == Side::kServer) ++exchanges;
       crossing.insert(crossing.end(), {static_cast<int>(transfer.after_stages), transfer.value,
-                                       transfer.robot_to_server ? 1 : 0});
+                                       static_cast<int>(transfer.from)});
     }
     const auto expected = Outputs(one);
     const auto actual = Outputs(robot);

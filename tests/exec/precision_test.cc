@@ -163,7 +163,7 @@ TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
         *graph_, robot.layout(), OwnershipOf(*graph_, robot.layout(), cuts, robot_rows, kSize));
     ApplyTogether(frame, {}, rows, robot, server);
     crossed +=
-        static_cast<int>(std::ranges::count(rows.transfers, false, &Transfer::robot_to_server));
+        static_cast<int>(std::ranges::count(rows.transfers, Side::kServer, &Transfer::from));
     ExpectOutputs(robot, DenseOutputs(dense, frame));
   }
   EXPECT_GT(crossed, 0) << "nothing came from the server";

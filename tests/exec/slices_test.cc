@@ -276,13 +276,14 @@ class Pair {
 
   size_t Lose(const Transfer& transfer) {
     std::vector<uint8_t> bytes;
-    (transfer.robot_to_server ? robot_ : server_)->Pack(transfer.value, transfer.rows, &bytes);
+    (transfer.from == Side::kRobot ? robot_ : server_)->Pack(transfer.value, transfer.rows, &bytes);
     return bytes.size();
   }
 
   size_t Cross(const Transfer& transfer) {
-    ModelState& from = transfer.robot_to_server ? *robot_ : *server_;
-    ModelState& to = transfer.robot_to_server ? *server_ : *robot_;
+    const bool goes_up = transfer.from == Side::kRobot;
+    ModelState& from = goes_up ? *robot_ : *server_;
+    ModelState& to = goes_up ? *server_ : *robot_;
     std::vector<uint8_t> bytes;
     ExpectSameRows(from, transfer.value, transfer.rows, "sent");
     from.Pack(transfer.value, transfer.rows, &bytes);
@@ -634,7 +635,7 @@ TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
     // Only changes cross, and nothing is computed beyond the rows and their halo.
     size_t least = 0;
     for (const Transfer& transfer : rows.transfers) {
-      const ModelState& from = transfer.robot_to_server ? pair.robot() : pair.server();
+      const ModelState& from = transfer.from == Side::kRobot ? pair.robot() : pair.server();
       const Value& value = pair.graph().value(transfer.value);
       const Mask changed = Pair::ChangedOf(from, transfer.value);
       const int64_t pixels = CountActive(CutRows(changed.view(), transfer.rows));
@@ -645,18 +646,18 @@ TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
                                               512.0 * static_cast<double>(rows.transfers.size()));
     for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
       const ValueId output = pair.graph().operators[id].outputs[0];
-      for (const bool is_robot : {true, false}) {
+      for (const Side side : kSides) {
+        const bool is_robot = side == Side::kRobot;
         Mask mine = Pair::ChangedOf(is_robot ? pair.robot() : pair.server(), output);
         Mask received(mine.view().height, mine.view().width);
         for (const Transfer& transfer : rows.transfers) {
-          if (transfer.value != output || transfer.robot_to_server == is_robot) continue;
+          if (transfer.value != output || transfer.from == side) continue;
           SetRectangle(transfer.rows, {0, received.view().width}, received);
         }
         Subtract(std::as_const(mine), std::as_const(received), mine);
-        const FrameRows& own = is_robot ? rows.robot : rows.server;
-        ClearRectangle(own.computed[id], {0, received.view().width}, mine);
+        ClearRectangle(rows[side].computed[id], {0, received.view().width}, mine);
         EXPECT_TRUE(IsEmpty(std::as_const(mine)))
-            << (is_robot ? "robot" : "server") << ", '" << pair.graph().operators[id].name << "'";
+            << NameOf(side) << ", '" << pair.graph().operators[id].name << "'";
       }
     }
   }

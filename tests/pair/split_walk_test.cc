@@ -43,7 +43,7 @@ class WalkPair {
         alone_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
                                                      std::make_unique<CpuBackend>())),
         robot_(model_, options_),
-        robot_walk_(SplitWalk::Side::kRobot, robot_, SendInto(to_server_)) {
+        robot_walk_(Side::kRobot, robot_, SendInto(to_server_)) {
     ReplaceServer();
   }
 
@@ -63,7 +63,7 @@ class WalkPair {
     server_ = std::make_unique<ModelState>(model_, options_);
     Fill(*server_, graph().inputs[0], std::nanf(""));
     server_walk_ =
-        std::make_unique<SplitWalk>(SplitWalk::Side::kServer, *server_, SendInto(to_robot_));
+        std::make_unique<SplitWalk>(Side::kServer, *server_, SendInto(to_robot_));
     robot_.LosePeer();
     to_server_.clear();
     to_robot_.clear();
@@ -273,7 +273,7 @@ TEST(SplitWalkTest, TheNextStageIsOnTheDeviceBeforeTheHostWaitsForASlice) {
   int before_step = 0;
   int in_earlier_steps = -1;  // when the first slice was sent
   int in_this_step = -1;
-  SplitWalk walk(SplitWalk::Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
+  SplitWalk walk(Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
     if (in_this_step >= 0) return;
     in_earlier_steps = before_step - before_frame;
     in_this_step = asked() - before_step;
@@ -296,7 +296,7 @@ TEST(SplitWalkTest, ASliceLeavesOnceThoughSendingItThrows) {
       MakeNetwork(TenNetworks()[1], kHeight, kWidth), MakeEmulatedCudaBackend(1));
   ModelState robot(model, {{}, Keep::kAll, false, true});
   int sent = 0;
-  SplitWalk walk(SplitWalk::Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
+  SplitWalk walk(Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
     ++sent;
     throw std::runtime_error("no room");
   });

@@ -59,22 +59,21 @@ void ExpectCompiledRows(const Graph& graph, const Layout& layout, uint32_t seed)
     }
     const SplitRows compiled =
         CompileRows(graph, layout, OwnershipOf(graph, layout, cuts, robot_rows, picture_rows));
-    const std::array<PlannedRows, 2> planned = model.RowsOf(plan);
-    const std::array<const FrameRows*, 2> sides = {&compiled.robot, &compiled.server};
-    for (const size_t side : {0, 1}) {
+    const BySide<PlannedRows> planned = model.RowsOf(plan);
+    for (const Side side : kSides) {
       for (const Stage& stage : layout.stages) {
-        EXPECT_EQ(planned[side].computed[stage.root], sides[side]->computed[stage.root])
-            << operators[stage.root].name << " on side " << side;
+        EXPECT_EQ(planned[side].computed[stage.root], compiled[side].computed[stage.root])
+            << operators[stage.root].name << " on the " << NameOf(side);
       }
       std::vector<Range> sent(graph.operators.size());
       Range sent_picture;
       for (const Transfer& transfer : compiled.transfers) {
-        if (transfer.robot_to_server != (side == 0)) continue;
+        if (transfer.from != side) continue;
         const OpId producer = graph.value(transfer.value).producer;
         (producer == kNone ? sent_picture : sent[producer]) = transfer.rows;
       }
       for (size_t id = 0; id < sent.size(); ++id) {
-        EXPECT_EQ(planned[side].sent[id], sent[id]) << operators[id].name << " of side " << side;
+        EXPECT_EQ(planned[side].sent[id], sent[id]) << operators[id].name << " of the " << NameOf(side);
       }
       EXPECT_EQ(planned[side].sent_picture, sent_picture);
     }
@@ -289,8 +288,8 @@ ProfilePair ChainTo(int rows) {
 // What the robot computes of the first operator for its share of the answer.
 Range FirstRows(const ProfilePair& pair, int robot_thousandths) {
   return CostModel(pair.robot, pair.server, kSituation)
-      .RowsOf(SplitAt({{-1, robot_thousandths}}))[0]
-      .computed[0];
+      .RowsOf(SplitAt({{-1, robot_thousandths}}))
+      .robot.computed[0];
 }
 
 TEST(CostModel, OfAReflectionTheFirstRowNeedsTheSecond) {
