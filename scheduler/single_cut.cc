@@ -85,8 +85,6 @@ class FlowNetwork {
   std::vector<size_t> next_;
 };
 
-constexpr int kAll = 1000;
-
 Plan SplitOf(bool keeps) {
   Plan plan;
   plan.kind = Plan::Kind::kSplit;
@@ -124,9 +122,9 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
   }
   const std::vector<bool> is_robot = flow.Cut();
   Plan plan = SplitOf(keeps);
-  int before = kAll;
+  int before = Cut::kAll;
   for (int id = 0; id < count; ++id) {
-    const int share = is_robot[node(id)] ? kAll : 0;
+    const int share = is_robot[node(id)] ? Cut::kAll : 0;
     if (share == before) continue;
     before = share;
     // Cuts stand behind kept values, which may be missing where the server's part does not end the

@@ -36,9 +36,8 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
 SplitRobot::~SplitRobot() { state_.LosePeer(); }
 
 void SplitRobot::SetCuts(std::vector<Cut> cuts) {
-  const Graph& graph = state_.graph();
+  CheckCuts(cuts, state_.graph(), state_.layout());
   robot_rows_.assign(cuts.size(), 0);
-  (void)OwnershipOf(graph, state_.layout(), cuts, robot_rows_, graph.picture.height);
   settings_.cuts = std::move(cuts);
   has_new_settings_ = true;
 }

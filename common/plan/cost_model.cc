@@ -268,8 +268,7 @@ class CostModel::Costs {
     const ProfiledOperator& from = network_.profiles[sender].operators[op];
     const ProfiledOperator& to = network_.profiles[receiver].operators[op];
     crossing.bytes = keeps_ ? like.slice_bytes.At(work) : like.whole_bytes;
-    crossing.encode_ms =
-        factor[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
+    crossing.encode_ms = factor[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
     crossing.decode_ms = factor[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
     // A profile without slices: as floats.
     if (keeps_ ? like.slice_bytes.points.empty() : like.whole_bytes == 0) {
@@ -377,7 +376,7 @@ class CostModel::Walk {
  private:
   int RowsOf(int id) const { return network_.nodes[id].rows; }
 
-  void FindOwners(const std::vector<Plan::Cut>& cuts) {
+  void FindOwners(const std::vector<Cut>& cuts) {
     run_rows_.assign(1, network_.picture_rows);
     int id = 0;
     const auto own = [&](int end) {
@@ -390,7 +389,7 @@ class CostModel::Walk {
         entry.needed = entry.computed = entry.missing = {};
       }
     };
-    for (const Plan::Cut& cut : cuts) {
+    for (const Cut& cut : cuts) {
       own(std::min(count_, cut.after + 1));
       run_rows_.push_back(PictureRowsOf(cut.robot_thousandths, network_.picture_rows));
     }
@@ -438,7 +437,7 @@ class CostModel::Walk {
       for (const Side side : kSides) {
         const Range mine = Intersect(owned[side], wanted);
         SetComputed(side, id, node.is_local || mine.empty() ? mine : all);
-        entry.missing[side] = node.is_local         ? Intersect(entry.needed[side], owned[PeerOf(side)])
+        entry.missing[side] = node.is_local ? Intersect(entry.needed[side], owned[PeerOf(side)])
                               : owned[side].empty() ? entry.needed[side]
                                                     : Range{};
       }
@@ -468,7 +467,7 @@ class CostModel::Walk {
     if (rows != node.rows) {
       const double share = static_cast<double>(rows) / node.rows;
       ms = keeps_ ? costs_.factor[side] * network_.ms[side].At(static_cast<size_t>(id),
-                                                  share * costs_.share[side][id])
+                                                               share * costs_.share[side][id])
                   : ms * share;
     }
     Work(side, ms, id, "");
@@ -509,9 +508,9 @@ class CostModel::Walk {
     now_ms_[side] = std::max(now_ms_[side], arrival_ms);
     arrival_ms = kNothing;
     const Costs::Crossing& crossing = costs_.CrossingTo(side, id);
-    const double share =
-        id == kPicture ? static_cast<double>(picture_.server.size()) / network_.picture_rows
-                       : static_cast<double>(entries_[id].missing[side].size()) / RowsOf(id);
+    const double share = id == kPicture
+                             ? static_cast<double>(picture_.server.size()) / network_.picture_rows
+                             : static_cast<double>(entries_[id].missing[side].size()) / RowsOf(id);
     Work(side, share * crossing.decode_ms, id, "decode ");
   }
 
@@ -521,8 +520,8 @@ class CostModel::Walk {
   }
   void Note(Timeline::Lane lane, int id, const char* what, double begin_ms, double end_ms) {
     if (timeline_ == nullptr) return;
-    Note(lane, what + (id == kPicture ? "picture" : network_.profiles.robot.operators[id].name), begin_ms,
-         end_ms);
+    Note(lane, what + (id == kPicture ? "picture" : network_.profiles.robot.operators[id].name),
+         begin_ms, end_ms);
   }
 
   const Network& network_;
@@ -573,7 +572,9 @@ double CostModel::BeginMs(bool keeps) const {
          (robot.fit_ms + (keeps ? robot.decide_ms.At(situation_.robot_work) : 0.0));
 }
 
-double CostModel::EndMs() const { return situation_.robot_factor * network_->profiles.robot.read_ms; }
+double CostModel::EndMs() const {
+  return situation_.robot_factor * network_->profiles.robot.read_ms;
+}
 
 double CostModel::OperatorMs(Side side, int op, bool keeps) const {
   return CostsOf(keeps).ms[side][op];

@@ -6,13 +6,10 @@
 
 #include "common/base/error.h"
 #include "common/model/graph/geometry.h"
-#include "common/plan/plan.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
 namespace {
-
-constexpr int kAllThousandths = 1000;
 
 class RowsCompiler {
  public:
@@ -42,7 +39,8 @@ class RowsCompiler {
       needed_.robot[output] = AllRowsOf(output);
     }
     for (size_t stage = layout_.stages.size(); stage-- > 0;) CompileStage(stage);
-    for (const ValueId input : graph_.inputs) AddTransfer(0, input, needed_.server[input], Side::kRobot);
+    for (const ValueId input : graph_.inputs)
+      AddTransfer(0, input, needed_.server[input], Side::kRobot);
     // They were found from the last stage to the first.
     std::stable_sort(
         transfers_.begin(), transfers_.end(),
@@ -128,10 +126,10 @@ class RowsCompiler {
 int BoundaryOf(const std::vector<int>& active_by_row, int thousandths) {
   const auto rows = static_cast<int>(active_by_row.size());
   const int64_t all = std::accumulate(active_by_row.begin(), active_by_row.end(), int64_t{0});
-  if (thousandths == kAllThousandths) return rows;
+  if (thousandths == Cut::kAll) return rows;
   int64_t above = 0;
   int row = 0;
-  while (row < rows && above * kAllThousandths < all * thousandths) {
+  while (row < rows && above * Cut::kAll < all * thousandths) {
     above += active_by_row[static_cast<size_t>(row)];
     ++row;
   }
@@ -139,6 +137,21 @@ int BoundaryOf(const std::vector<int>& active_by_row, int thousandths) {
 }
 
 }  // namespace
+
+void CheckCuts(const std::vector<Cut>& cuts, const Graph& graph, const Layout& layout) {
+  int last = kNone - 1;
+  for (const Cut& cut : cuts) {
+    if (cut.after <= last) throw InputError("cuts must be in the order of execution");
+    last = cut.after;
+    const bool is_kept =
+        cut.after == kNone || (cut.after < std::ssize(graph.operators) &&
+                               layout.is_kept[graph.operators[cut.after].outputs[0]]);
+    if (!is_kept) throw InputError("a cut must be at a value that is kept");
+    if (cut.robot_thousandths < 0 || cut.robot_thousandths > Cut::kAll) {
+      throw InputError("a cut's share must be between 0 and 1");
+    }
+  }
+}
 
 std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base) {
   std::vector<int> active_by_row(static_cast<size_t>(base.height));
@@ -159,18 +172,10 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
   // Which cut is behind each operator; the first entry: behind the graph inputs.
   std::vector<int> cut_behind(graph.operators.size() + 1, kNone);
   for (size_t i = 0; i < cuts.size(); ++i) {
-    const ValueId value = cuts[i].value;
-    if (value < 0 || value >= static_cast<ValueId>(graph.values.size()) ||
-        graph.value(value).is_constant() || !layout.is_kept[value]) {
-      throw InputError("a cut must be at a value that is kept");
-    }
-    if (cuts[i].robot_thousandths < 0 || cuts[i].robot_thousandths > kAllThousandths) {
-      throw InputError("a cut's share must be between 0 and 1");
-    }
     if (robot_rows[i] < 0 || robot_rows[i] > picture_rows) {
       throw InputError("a cut's rows must be the picture's");
     }
-    cut_behind[graph.value(value).producer + 1] = static_cast<int>(i);
+    cut_behind[cuts[i].after + 1] = static_cast<int>(i);
   }
 
   int cut = kNone;
@@ -182,8 +187,8 @@ Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vecto
     if (cut_behind[id] != kNone) cut = cut_behind[id];
     last_cut.push_back(cut);
     const int rows = cut == kNone ? picture_rows : robot_rows[cut];
-    const int share = cut == kNone ? kAllThousandths : cuts[cut].robot_thousandths;
-    ownership.is_divided.push_back(share > 0 && share < kAllThousandths);
+    const int share = cut == kNone ? Cut::kAll : cuts[cut].robot_thousandths;
+    ownership.is_divided.push_back(share > 0 && share < Cut::kAll);
     ownership.robot_rows.push_back(MapRowsOf(rows, picture_rows, RowCount(graph, op)));
     for (const ValueId input : op.inputs) {
       const OpId producer = graph.value(input).producer;

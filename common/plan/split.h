@@ -8,19 +8,13 @@
 #include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
+#include "common/plan/plan.h"
 #include "sparse_ops/views.h"
 
 // Which side computes which rows of a frame, and what crosses the link. Robot and server compile
 // the same from the same graph, layout, cuts and base mask of the frame.
 
 namespace cacheinf {
-
-// From this value to the next cut, in order of execution, the robot owns this share of the active
-// rows. Before the first cut it owns all.
-struct Cut {
-  ValueId value = kNone;
-  int robot_thousandths = 0;  // in [0, 1000]
-};
 
 // Who owns the rows of every operator's output, and which values may cross.
 struct Ownership {
@@ -48,15 +42,18 @@ struct SplitRows : BySide<FrameRows> {
   std::vector<Transfer> transfers;  // in the order in which both sides make them
 };
 
+// Throws InputError unless the cuts ascend, each behind the picture or a value that is kept, and
+// their shares are from 0 to 1.
+void CheckCuts(const std::vector<Cut>& cuts, const Graph& graph, const Layout& layout);
+
 // Returns, per cut, the picture row above which the robot owns what follows: its share of the
 // active pixels lies above it, or of all pixels if none is active. `base` is the picture's active
 // mask.
 std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base);
 
 // Returns who owns what, given each cut's row of the picture. A kept value crosses if it is read
-// behind another cut than it is computed behind. Of two cuts behind one operator the last counts.
-// Throws InputError if a cut's value is not kept, its share is not from 0 to 1, or its row is
-// outside the picture.
+// behind another cut than it is computed behind. Throws InputError if a cut's row is outside the
+// picture. REQUIRES: cuts that pass CheckCuts.
 Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
                       const std::vector<int>& robot_rows, int picture_rows);
 

@@ -210,7 +210,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
   const DecidedFrame& whole = frames_.Whole();
   for (ModelState* state : {&one, &robot}) state->Apply(whole.decision, whole.picture(), policy);
   // From the first map on, and again half way.
-  const std::vector<Cut> cuts = {{graph.inputs[0], 500}, {graph.operators[4].outputs[0], 400}};
+  const std::vector<Cut> cuts = {{-1, 500}, {4, 400}};
   int waits_of_exchanges = 0;
   // What crosses and when, without the rows. Graphs end there.
   std::set<std::vector<int>> known;

@@ -394,14 +394,11 @@ class Slices : public testing::TestWithParam<Network> {
   // Runs a frame at every cut of one value, with each of these shares of the rows on the robot.
   void ExpectSameAtEverySingleCut(Pair& pair, const std::vector<int>& shares) {
     int cuts = 0;
-    std::vector<ValueId> values = pair.graph().inputs;
-    for (const Operator& op : pair.graph().operators) values.push_back(op.outputs[0]);
-    for (const ValueId value : values) {
+    for (int place = -1; place < std::ssize(pair.graph().operators); ++place) {
       for (const int thousandths : shares) {
-        SCOPED_TRACE(testing::Message()
-                     << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
+        SCOPED_TRACE(testing::Message() << "cut behind " << place << ", " << thousandths);
         const TestFrame frame = NextFrame();
-        const std::vector<Cut> cuts_here = {{value, thousandths}};
+        const std::vector<Cut> cuts_here = {{place, thousandths}};
         const Ownership ownership =
             OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
                         RobotRowsOf(cuts_here, frame.decision.changed), kHeight);
@@ -603,7 +600,7 @@ TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
   frame.picture = RandomPicture(random);
   Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed});
   pair.Begin(frame.picture);
-  const std::vector<Cut> cut = {{pair.graph().inputs[0], 0}};
+  const std::vector<Cut> cut = {{-1, 0}};
   const SplitRows rows = pair.RowsOf(OwnershipOf(
       pair.graph(), pair.robot().layout(), cut, RobotRowsOf(cut, frame.decision.changed), kHeight));
   pair.Frame(frame, rows);

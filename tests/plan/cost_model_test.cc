@@ -50,15 +50,12 @@ void ExpectCompiledRows(const Graph& graph, const Layout& layout, uint32_t seed)
   for (int trial = 0; trial < 40; ++trial) {
     const Plan plan = RandomSplit(random, trial % 2 == 0 ? places : model.cut_places());
     SCOPED_TRACE(ToText(plan));
-    std::vector<Cut> cuts;
     std::vector<int> robot_rows;
-    for (const Plan::Cut& cut : plan.cuts) {
-      cuts.push_back({cut.after < 0 ? graph.inputs[0] : graph.operators[cut.after].outputs[0],
-                      cut.robot_thousandths});
+    for (const Cut& cut : plan.cuts) {
       robot_rows.push_back(PictureRowsOf(cut.robot_thousandths, picture_rows));
     }
     const SplitRows compiled =
-        CompileRows(graph, layout, OwnershipOf(graph, layout, cuts, robot_rows, picture_rows));
+        CompileRows(graph, layout, OwnershipOf(graph, layout, plan.cuts, robot_rows, picture_rows));
     const BySide<PlannedRows> planned = model.RowsOf(plan);
     for (const Side side : kSides) {
       for (const Stage& stage : layout.stages) {
@@ -73,7 +70,8 @@ void ExpectCompiledRows(const Graph& graph, const Layout& layout, uint32_t seed)
         (producer == kNone ? sent_picture : sent[producer]) = transfer.rows;
       }
       for (size_t id = 0; id < sent.size(); ++id) {
-        EXPECT_EQ(planned[side].sent[id], sent[id]) << operators[id].name << " of the " << NameOf(side);
+        EXPECT_EQ(planned[side].sent[id], sent[id])
+            << operators[id].name << " of the " << NameOf(side);
       }
       EXPECT_EQ(planned[side].sent_picture, sent_picture);
     }
@@ -140,7 +138,7 @@ ProfilePair Chain() {
 // 8 Mbit/s: a kilobyte a millisecond.
 const Situation kSituation = {8, 8, 4, 0.5, 1};
 
-Plan SplitAt(std::vector<Plan::Cut> cuts) {
+Plan SplitAt(std::vector<Cut> cuts) {
   Plan plan;
   plan.kind = Plan::Kind::kSplit;
   plan.cuts = std::move(cuts);
