@@ -19,7 +19,10 @@ ValueId OwnerOf(const Layout& layout, ValueId value) {
 }  // namespace
 
 SplitWalk::SplitWalk(Side side, ModelState& state, Send send)
-    : side_(side), state_(state), send_(std::move(send)) {}
+    : side_(side),
+      state_(state),
+      send_(std::move(send)),
+      compiler_(state.graph(), state.layout()) {}
 
 template <typename Part>
 auto SplitWalk::EndIfItThrows(const Part& part) {
@@ -52,14 +55,12 @@ void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cu
 
 void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& cuts) {
   const Graph& graph = state_.graph();
-  const Layout& layout = state_.layout();
   const Value& input = graph.value(graph.inputs.front());
   const ConstMaskView changed = decision.changed;
   if (changed.height != HeightOf(input) || changed.width != WidthOf(input)) {
     throw InputError("the masks are not of the model's picture");
   }
-  rows_ = CompileRows(graph, layout,
-                      OwnershipOf(graph, layout, cuts, decision.robot_rows, changed.height));
+  rows_ = compiler_.Compile(cuts, decision.robot_rows);
   outgoing_.clear();
   next_outgoing_ = 0;
   begun_.clear();

@@ -106,6 +106,7 @@ class SplitWalk {
   const Side side_;
   ModelState& state_;
   const Send send_;
+  const RowCompiler compiler_;
   ChangePolicy policy_;
   SplitRows rows_;
   std::vector<uint32_t> outgoing_;  // in order

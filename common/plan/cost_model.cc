@@ -3,57 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <climits>
 #include <limits>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/model/graph/geometry.h"
+#include "common/plan/split_table.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr int kPicture = -1;
+constexpr int kPicture = SplitTable::kPicture;
 constexpr double kNothing = -1;
-
-// AxisWindow::Needed in two look-ups.
-class NeededRows {
- public:
-  explicit NeededRows(const AxisWindow& window) : window_(window) {
-    const auto rows = static_cast<size_t>(window.out_size);
-    begin_.resize(rows);
-    end_.resize(rows);
-    is_identity_ = window.in_size == window.out_size;
-    Range last;
-    for (int row = 0; row < window.out_size; ++row) {
-      const Range needed = window.Needed({row, row + 1});
-      is_identity_ &= needed == Range{row, row + 1};
-      is_rising_ &= needed.empty() || (needed.begin >= last.begin && needed.end >= last.end);
-      if (!needed.empty()) last = needed;
-      begin_[row] = needed.empty() ? INT_MAX : needed.begin;
-      end_[row] = needed.empty() ? 0 : needed.end;
-    }
-    for (size_t row = rows; row-- > 1;) begin_[row - 1] = std::min(begin_[row - 1], begin_[row]);
-    for (size_t row = 1; row < rows; ++row) end_[row] = std::max(end_[row - 1], end_[row]);
-  }
-
-  Range Of(Range rows) const {
-    if (is_identity_) return rows;
-    if (!is_rising_) return window_.Needed(rows);
-    const Range needed = {begin_[rows.begin], end_[rows.end - 1]};
-    return needed.empty() ? Range{} : needed;
-  }
-
- private:
-  AxisWindow window_;
-  bool is_identity_ = true;
-  bool is_rising_ = true;
-  std::vector<int> begin_;  // of this row and all after it
-  std::vector<int> end_;    // of this row and all before it
-};
 
 // The curves of all operators in one place.
 class Curves {
@@ -116,109 +77,36 @@ void CheckArePair(const Profile& robot, const Profile& server, const std::string
 
 // Everything that does not depend on the situation.
 struct CostModel::Network {
-  struct Input {
-    int from = kPicture;
-    const NeededRows* rows = nullptr;
-  };
-  struct Node {
-    int rows = 1;
-    int first_input = 0;
-    int inputs_end = 0;
-    bool is_local = true;
-    bool is_kept = true;
-    bool is_output = false;
-  };
-
   BySide<Profile> profiles;
-  int picture_rows = 1;
-  std::vector<Node> nodes;
-  std::vector<Input> inputs;
-  std::vector<int> views;  // operators, last first
+  SplitTable table;
   std::vector<int> outputs;
-  std::vector<int> last_reader;  // count() for an output
   std::vector<int> cut_places;
   BySide<Curves> ms;
   Curves active;
-  std::vector<Range> wanted;  // rows that outputs need at all
-  std::vector<std::unique_ptr<NeededRows>> windows;
 
-  Network(const Profile& robot_profile, const Profile& server_profile)
-      : profiles{robot_profile, server_profile} {
-    const std::vector<ProfiledOperator>& operators = profiles.robot.operators;
-    CheckArePair(robot_profile, server_profile);
-    std::map<std::tuple<int, int, int, int, int, int, int, int>, const NeededRows*> known;
-    for (size_t id = 0; id < operators.size(); ++id) {
-      const ProfiledOperator& op = operators[id];
-      Node node = {op.rows,     static_cast<int>(inputs.size()), 0, op.is_local, op.is_kept,
-                   op.is_output};
-      for (const ProfiledOperator::Input& input : op.inputs) {
-        const AxisWindow& axis = input.rows;
-        const WindowAxis& window = axis.window;
-        const NeededRows*& rows =
-            known[{static_cast<int>(axis.kind), axis.in_size, axis.out_size, window.kernel,
-                   window.stride, window.pad_begin, window.dilation, axis.tile}];
-        if (rows == nullptr || axis.kind == AxisWindow::Kind::kResize) {
-          rows = windows.emplace_back(std::make_unique<NeededRows>(axis)).get();
-        }
-        inputs.push_back({input.from, rows});
-        if (input.from == kPicture) picture_rows = axis.in_size;
+  Network(const Profile& robot, const Profile& server)
+      : profiles{robot, server}, table(robot.operators) {
+    CheckArePair(robot, server);
+    int unkept_until = kPicture;
+    for (int id = kPicture; id < count(); ++id) {
+      if (id != kPicture) {
+        const SplitTable::Node& node = table.nodes[id];
+        if (node.is_output) outputs.push_back(id);
+        if (!node.is_kept) unkept_until = std::max(unkept_until, table.last_reader[id]);
+        active.Add(robot.operators[id].active);
+        for (const Side side : kSides) ms[side].Add(profiles[side].operators[id].ms);
       }
-      node.inputs_end = static_cast<int>(inputs.size());
-      nodes.push_back(node);
-      if (op.is_view) views.insert(views.begin(), static_cast<int>(id));
-      if (op.is_output) outputs.push_back(static_cast<int>(id));
-      active.Add(op.active);
-      for (const Side side : kSides) ms[side].Add(profiles[side].operators[id].ms);
+      if (unkept_until <= id && id + 1 < count()) cut_places.push_back(id);
     }
-    FindReaders();
-    FindWanted();
   }
 
-  int count() const { return static_cast<int>(nodes.size()); }
+  int count() const { return table.count(); }
 
   // Time of all operators for a frame of this much work.
   double ServerMs(double work) const {
     double sum = 0;
-    for (size_t id = 0; id < nodes.size(); ++id) {
-      sum += ms.server.At(id, active.At(id, work));
-    }
+    for (int id = 0; id < count(); ++id) sum += ms.server.At(id, active.At(id, work));
     return sum;
-  }
-
-  void FindReaders() {
-    last_reader.assign(nodes.size(), 0);
-    for (int id = 0; id < count(); ++id) {
-      const Node& node = nodes[id];
-      if (node.is_output) last_reader[id] = count();
-      for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const int from = inputs[i].from;
-        if (from == kPicture) continue;
-        int& last = last_reader[from];
-        last = std::max(last, id);
-      }
-    }
-    int unkept_until = kPicture;
-    for (int place = kPicture; place + 1 < count(); ++place) {
-      if (place != kPicture && !nodes[place].is_kept) {
-        unkept_until = std::max(unkept_until, last_reader[place]);
-      }
-      if (unkept_until <= place) cut_places.push_back(place);
-    }
-  }
-
-  void FindWanted() {
-    wanted.resize(nodes.size());
-    for (const int id : outputs) wanted[id] = {0, nodes[id].rows};
-    for (size_t id = nodes.size(); id-- > 0;) {
-      const Node& node = nodes[id];
-      if (wanted[id].empty()) continue;
-      for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const Input& input = inputs[i];
-        if (input.from == kPicture) continue;
-        Range& of_input = wanted[input.from];
-        of_input = Hull(of_input, input.rows->Of(node.is_local ? wanted[id] : Range{0, node.rows}));
-      }
-    }
   }
 };
 
@@ -237,10 +125,10 @@ class CostModel::Costs {
         keeps_(keeps),
         work_{keeps ? situation.robot_work : 1.0, keeps ? situation.server_work : 1.0} {
     for (const Side side : kSides) {
-      ms[side].reserve(network.nodes.size());
-      share[side].reserve(network.nodes.size());
-      crossing_[side].resize(network.nodes.size());
-      for (size_t id = 0; id < network.nodes.size(); ++id) {
+      ms[side].reserve(network.table.nodes.size());
+      share[side].reserve(network.table.nodes.size());
+      crossing_[side].resize(network.table.nodes.size());
+      for (size_t id = 0; id < network.table.nodes.size(); ++id) {
         const double active = keeps ? network.active.At(id, work_[side]) : 1.0;
         share[side].push_back(active);
         ms[side].push_back(factor[side] * (keeps ? network.ms[side].At(id, active)
@@ -290,48 +178,34 @@ class CostModel::Costs {
   Crossing picture_;
 };
 
-// One entry per operator.
 struct CostModel::Scratch {
-  struct Entry {
-    int run = 0;
-    int boundary = 0;
-    bool is_exchanged = false;
-    BySide<Range> needed;
-    BySide<Range> computed;
-    BySide<Range> missing;      // what the side gets from the other
-    BySide<double> arrival_ms;  // of what it has yet to take in; or kNothing
-  };
-  std::vector<Entry> entries;
-  std::vector<int> run_rows;  // rows of the picture, by run
+  SharedFrame frame;
+  std::vector<int> robot_rows;  // of the picture, by cut
+  // One per operator: when what a side has yet to take in of it arrives; or kNothing.
+  std::vector<BySide<double>> arrival_ms;
 };
 
-// Follows a frame through a split: finds its rows backwards, then its times forwards.
+// Follows a frame through a split: finds its rows, then its times.
 class CostModel::Walk {
  public:
   // Follows the first `count` operators.
   Walk(const CostModel& model, const Plan& plan, int count, Timeline* timeline = nullptr)
       : network_(*model.network_),
+        table_(network_.table),
         situation_(model.situation_),
         costs_(model.CostsOf(plan.keeps)),
-        entries_(model.scratch_->entries),
-        run_rows_(model.scratch_->run_rows),
+        frame_(model.scratch_->frame),
+        arrival_ms_(model.scratch_->arrival_ms),
         keeps_(plan.keeps),
         count_(count),
         timeline_(timeline) {
-    FindOwners(plan.cuts);
-    FindRows();
-  }
-
-  BySide<PlannedRows> Rows() const {
-    BySide<PlannedRows> rows;
-    for (const Side side : kSides) {
-      for (size_t id = 0; id < entries_.size(); ++id) {
-        rows[side].computed.push_back(entries_[id].computed[side]);
-        rows[side].sent.push_back(entries_[id].missing[PeerOf(side)]);
-      }
+    std::vector<int>& robot_rows = model.scratch_->robot_rows;
+    robot_rows.clear();
+    for (const Cut& cut : plan.cuts) {
+      robot_rows.push_back(PictureRowsOf(cut.robot_thousandths, table_.picture_rows));
     }
-    rows.robot.sent_picture = picture_.server;
-    return rows;
+    table_.FindOwners(plan.cuts, robot_rows, count, &frame_);
+    table_.FindRows(count, &frame_);
   }
 
   // The recursion of CacheInf's section 4.3.2 over the rows that a side computes, halo included:
@@ -347,18 +221,17 @@ class CostModel::Walk {
     now_ms_ = {begin_ms, 0.0};
     busy_ms_ = {begin_ms, 0.0};
     Note(Timeline::Lane::kRobot, "decide", 0, begin_ms);
-    if (!picture_.server.empty()) {
-      picture_arrival_ms_ = Send(Side::kServer, kPicture, picture_.server.size(),
-                                 network_.picture_rows, costs_.CrossingTo(Side::kServer, kPicture));
+    if (!frame_.picture.server.empty()) {
+      picture_arrival_ms_ = Send(Side::kServer, kPicture, frame_.picture.server.size(),
+                                 table_.picture_rows, costs_.CrossingTo(Side::kServer, kPicture));
     }
     for (int id = 0; id < count_; ++id) {
       for (const Side side : kSides) Compute(side, id);
       for (const Side side : kSides) {
-        Scratch::Entry& entry = entries_[id];
-        entry.arrival_ms[side] = kNothing;
-        if (entry.missing[side].empty()) continue;
-        entry.arrival_ms[side] =
-            Send(side, id, entry.missing[side].size(), RowsOf(id), costs_.CrossingTo(side, id));
+        const Range missing = frame_.operators[id].missing[side];
+        arrival_ms_[id][side] = missing.empty() ? kNothing
+                                                : Send(side, id, missing.size(), RowsOf(id),
+                                                       costs_.CrossingTo(side, id));
       }
     }
   }
@@ -374,95 +247,13 @@ class CostModel::Walk {
   double link_ms() const { return link_ms_; }
 
  private:
-  int RowsOf(int id) const { return network_.nodes[id].rows; }
-
-  void FindOwners(const std::vector<Cut>& cuts) {
-    run_rows_.assign(1, network_.picture_rows);
-    int id = 0;
-    const auto own = [&](int end) {
-      const int run = static_cast<int>(run_rows_.size()) - 1;
-      for (; id < end; ++id) {
-        Scratch::Entry& entry = entries_[id];
-        entry.run = run;
-        entry.boundary = MapRowsOf(run_rows_.back(), network_.picture_rows, RowsOf(id));
-        entry.is_exchanged = network_.nodes[id].is_output;
-        entry.needed = entry.computed = entry.missing = {};
-      }
-    };
-    for (const Cut& cut : cuts) {
-      own(std::min(count_, cut.after + 1));
-      run_rows_.push_back(PictureRowsOf(cut.robot_thousandths, network_.picture_rows));
-    }
-    own(count_);
-    for (id = 0; id < count_; ++id) {
-      const Network::Node& node = network_.nodes[id];
-      for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const int from = network_.inputs[i].from;
-        if (from == kPicture || !network_.nodes[from].is_kept) continue;
-        Scratch::Entry& read = entries_[from];
-        if (read.run != entries_[id].run) read.is_exchanged = true;
-      }
-      if (network_.last_reader[id] >= count_) {
-        entries_[id].is_exchanged = node.is_kept;
-      }
-    }
-    // A view's rows cross as those of the value it shows.
-    for (const int view : network_.views) {
-      if (view >= count_ || !entries_[view].is_exchanged) continue;
-      entries_[view].is_exchanged = false;
-      const Network::Node& node = network_.nodes[view];
-      const int from = network_.inputs[node.first_input].from;
-      if (from != kPicture) entries_[from].is_exchanged = true;
-    }
-  }
-
-  // Mirrors CompileRows of split.h.
-  void FindRows() {
-    for (int id = count_; id-- > 0;) {
-      const Network::Node& node = network_.nodes[id];
-      Scratch::Entry& entry = entries_[id];
-      const Range all = {0, node.rows};
-      if (node.is_output) entry.needed.robot = all;
-      if (node.is_local && !entry.is_exchanged) {
-        for (const Side side : kSides) SetComputed(side, id, entry.needed[side]);
-        continue;
-      }
-      int boundary = std::clamp(entry.boundary, 0, node.rows);
-      if (!node.is_local) boundary = 2 * boundary >= node.rows ? node.rows : 0;
-      Range wanted = Hull(entry.needed.robot, entry.needed.server);
-      if (network_.last_reader[id] >= count_) {
-        wanted = Hull(wanted, network_.wanted[id]);
-      }
-      const BySide<Range> owned = {{0, boundary}, {boundary, node.rows}};
-      for (const Side side : kSides) {
-        const Range mine = Intersect(owned[side], wanted);
-        SetComputed(side, id, node.is_local || mine.empty() ? mine : all);
-        entry.missing[side] = node.is_local ? Intersect(entry.needed[side], owned[PeerOf(side)])
-                              : owned[side].empty() ? entry.needed[side]
-                                                    : Range{};
-      }
-    }
-  }
-
-  void SetComputed(Side side, int id, Range rows) {
-    entries_[id].computed[side] = rows;
-    if (rows.empty()) return;
-    const Network::Node& node = network_.nodes[id];
-    for (int i = node.first_input; i < node.inputs_end; ++i) {
-      const Network::Input& input = network_.inputs[i];
-      Range& needed = input.from == kPicture ? picture_[side] : entries_[input.from].needed[side];
-      needed = Hull(needed, input.rows->Of(rows));
-    }
-  }
+  int RowsOf(int id) const { return table_.nodes[id].rows; }
 
   void Compute(Side side, int id) {
-    const Scratch::Entry& entry = entries_[id];
-    const int rows = entry.computed[side].size();
+    const int rows = frame_.operators[id].computed[side].size();
     if (rows == 0) return;
-    const Network::Node& node = network_.nodes[id];
-    for (int i = node.first_input; i < node.inputs_end; ++i) {
-      Take(side, network_.inputs[i].from);
-    }
+    const SplitTable::Node& node = table_.nodes[id];
+    for (int i = node.first_input; i < node.inputs_end; ++i) Take(side, table_.inputs[i].from);
     double ms = costs_.ms[side][id];
     if (rows != node.rows) {
       const double share = static_cast<double>(rows) / node.rows;
@@ -499,7 +290,7 @@ class CostModel::Walk {
 
   // A side takes in what it gets of an operator's output where it first reads it.
   void Take(Side side, int id) {
-    double& arrival_ms = id == kPicture ? picture_arrival_ms_ : entries_[id].arrival_ms[side];
+    double& arrival_ms = id == kPicture ? picture_arrival_ms_ : arrival_ms_[id][side];
     if (arrival_ms == kNothing || (id == kPicture && side == Side::kRobot)) return;
     if (side == Side::kServer && !server_has_begun_) {
       arrival_ms += situation_.server_queue_ms;
@@ -508,9 +299,10 @@ class CostModel::Walk {
     now_ms_[side] = std::max(now_ms_[side], arrival_ms);
     arrival_ms = kNothing;
     const Costs::Crossing& crossing = costs_.CrossingTo(side, id);
-    const double share = id == kPicture
-                             ? static_cast<double>(picture_.server.size()) / network_.picture_rows
-                             : static_cast<double>(entries_[id].missing[side].size()) / RowsOf(id);
+    const double share =
+        id == kPicture
+            ? static_cast<double>(frame_.picture.server.size()) / table_.picture_rows
+            : static_cast<double>(frame_.operators[id].missing[side].size()) / RowsOf(id);
     Work(side, share * crossing.decode_ms, id, "decode ");
   }
 
@@ -525,14 +317,14 @@ class CostModel::Walk {
   }
 
   const Network& network_;
+  const SplitTable& table_;
   const Situation& situation_;
   const Costs& costs_;
-  std::vector<Scratch::Entry>& entries_;
-  std::vector<int>& run_rows_;
+  SharedFrame& frame_;
+  std::vector<BySide<double>>& arrival_ms_;
   bool keeps_;
   int count_;
   Timeline* timeline_;
-  BySide<Range> picture_;
   double picture_arrival_ms_ = kNothing;
   bool server_has_begun_ = false;
   BySide<double> now_ms_;
@@ -548,7 +340,7 @@ CostModel::CostModel(const Profile& robot, const Profile& server, const Situatio
 
 CostModel::CostModel(std::shared_ptr<const Network> network, const Situation& situation)
     : network_(std::move(network)), situation_(situation), scratch_(std::make_unique<Scratch>()) {
-  scratch_->entries.resize(network_->nodes.size());
+  scratch_->arrival_ms.resize(network_->table.nodes.size());
 }
 
 CostModel::CostModel(CostModel&& other) noexcept = default;
@@ -582,7 +374,7 @@ double CostModel::OperatorMs(Side side, int op, bool keeps) const {
 
 double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
   const bool is_up = receiver == Side::kServer;
-  if (!is_linked() || (op != kPicture && !network_->nodes[op].is_kept)) {
+  if (!is_linked() || (op != kPicture && !network_->table.nodes[op].is_kept)) {
     return kNever;
   }
   const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(receiver, op);
@@ -687,10 +479,6 @@ Timeline CostModel::PredictTimeline(const Plan& plan) const {
   Timeline timeline;
   Predict(plan, &timeline);
   return timeline;
-}
-
-BySide<PlannedRows> CostModel::RowsOf(const Plan& plan) const {
-  return Walk(*this, plan, network_->count()).Rows();
 }
 
 CostModel::Progress CostModel::PredictFirst(const Plan& plan, int operator_count) const {

@@ -10,7 +10,6 @@
 #include "common/base/words.h"
 #include "common/plan/plan.h"
 #include "common/plan/profile.h"
-#include "sparse_ops/views.h"
 
 namespace cacheinf {
 
@@ -54,13 +53,6 @@ struct Timeline {
 };
 constexpr Words<4> WordsOf(Timeline::Lane) { return {"robot", "up", "server", "down"}; }
 
-// Per operator, the rows that a side computes, and those that cross from it afterwards.
-struct PlannedRows {
-  std::vector<Range> computed;
-  std::vector<Range> sent;
-  Range sent_picture;
-};
-
 // Throws InputError, which says what to do, if the profiles are not of a robot and a server with
 // the same network under the same settings. `name`: the file that holds them, if any.
 void CheckArePair(const Profile& robot, const Profile& server, const std::string& name = {});
@@ -85,9 +77,6 @@ class CostModel {
   Prediction Predict(const Plan& plan) const { return Predict(plan, nullptr); }
   Timeline PredictTimeline(const Plan& plan) const;
   double Ms(const Plan& plan) const { return Predict(plan, nullptr).latency_ms; }
-
-  // For kSplit: the rows as CompileRows of split.h gives them for evenly spread active pixels.
-  BySide<PlannedRows> RowsOf(const Plan& plan) const;
 
   // Where a cut may stand: all that crosses there is kept. Ascending from -1.
   const std::vector<int>& cut_places() const;

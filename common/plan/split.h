@@ -9,24 +9,14 @@
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
 #include "common/plan/plan.h"
+#include "common/plan/split_table.h"
 #include "sparse_ops/views.h"
 
 // Which side computes which rows of a frame, and what crosses the link. Robot and server compile
-// the same from the same graph, layout, cuts and base mask of the frame.
+// the same from the same graph, layout, cuts and base mask of the frame, and the cost model the
+// same from a profile (split_table.h).
 
 namespace cacheinf {
-
-// Who owns the rows of every operator's output, and which values may cross.
-struct Ownership {
-  // Per operator: the robot owns the rows above this one, the server the rest. An output that is
-  // not local belongs as a whole to whoever would own the larger part.
-  std::vector<int> robot_rows;
-  // Per operator: whether both sides own a share, so that the boundary moves with the frame.
-  std::vector<bool> is_divided;
-  // Per value: whether its rows are computed by their owner and sent to who needs them. All others
-  // each side computes as needed, halo included.
-  std::vector<bool> is_exchanged;
-};
 
 // Rows that cross after a stage has run on both sides.
 struct Transfer {
@@ -51,15 +41,24 @@ void CheckCuts(const std::vector<Cut>& cuts, const Graph& graph, const Layout& l
 // mask.
 std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base);
 
-// Returns who owns what, given each cut's row of the picture. A kept value crosses if it is read
-// behind another cut than it is computed behind. Throws InputError if a cut's row is outside the
-// picture. REQUIRES: cuts that pass CheckCuts.
-Ownership OwnershipOf(const Graph& graph, const Layout& layout, const std::vector<Cut>& cuts,
-                      const std::vector<int>& robot_rows, int picture_rows);
+class RowCompiler {
+ public:
+  // REQUIRES: the graph has one input. Graph and layout outlive this.
+  RowCompiler(const Graph& graph, const Layout& layout);
 
-// Compiles the rows. The frame starts on the robot, which holds the graph inputs, and its answer
-// ends there. A view crosses as the value it shows. REQUIRES: exchanged values are kept.
-SplitRows CompileRows(const Graph& graph, const Layout& layout, const Ownership& ownership);
+  // Returns the rows of a frame, given each cut's row of the picture. Throws InputError if these
+  // are outside the picture. REQUIRES: cuts that pass CheckCuts.
+  SplitRows Compile(const std::vector<Cut>& cuts, const std::vector<int>& robot_rows) const;
+  // The same from the owners of all rows.
+  SplitRows Compile(SharedFrame frame) const;
+
+ private:
+  Range NeededOf(ValueId value, Side side, const SharedFrame& frame) const;
+
+  const Graph& graph_;
+  const Layout& layout_;
+  const SplitTable table_;
+};
 
 }  // namespace cacheinf
 

@@ -220,8 +220,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
     const DecidedFrame& frame = frames_.Next();
     one.Apply(frame.decision, frame.picture(), policy);
     const std::vector<int> robot_rows = {first + 2 * (i % 5), second - 2 * (i % 4)};
-    const SplitRows rows = CompileRows(
-        graph, robot.layout(), OwnershipOf(graph, robot.layout(), cuts, robot_rows, kHeight));
+    const SplitRows rows = RowCompiler(graph, robot.layout()).Compile(cuts, robot_rows);
     const Counts before = device_->counts();
     ApplyTogether(frame, policy, rows, robot, server);
     const Counts counts = device_->counts() - before;

@@ -157,8 +157,7 @@ TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     const DecidedFrame& frame = frames_.Next();
     const std::vector<int> robot_rows = {10 + 4 * i, 24 - 4 * i};
-    const SplitRows rows = CompileRows(
-        *graph_, robot.layout(), OwnershipOf(*graph_, robot.layout(), cuts, robot_rows, kSize));
+    const SplitRows rows = RowCompiler(*graph_, robot.layout()).Compile(cuts, robot_rows);
     ApplyTogether(frame, {}, rows, robot, server);
     crossed += static_cast<int>(std::ranges::count(rows.transfers, Side::kServer, &Transfer::from));
     ExpectOutputs(robot, DenseOutputs(dense, frame));

@@ -123,9 +123,7 @@ class Pair {
     }
   }
 
-  SplitRows RowsOf(const Ownership& ownership) const {
-    return CompileRows(graph(), robot_->layout(), ownership);
-  }
+  RowCompiler compiler() const { return {graph(), robot_->layout()}; }
 
   // Has both sides compute a frame together, and one state alone. After `stages` stages, if there
   // are that many, the sides give the frame up, one of them perhaps `more_stages` later, and the
@@ -309,18 +307,18 @@ class Pair {
 };
 
 // Random rows for every operator, and some values that cross.
-Ownership RandomOwnership(const Pair& pair, std::mt19937& random) {
+SharedFrame RandomOwners(Pair& pair, std::mt19937& random) {
   const Graph& graph = pair.graph();
-  Ownership ownership;
-  ownership.is_exchanged.assign(graph.values.size(), false);
+  SharedFrame owners;
   const uint32_t of_ten = 1 + static_cast<uint32_t>(random() % 9);
   for (const Operator& op : graph.operators) {
     const auto rows = static_cast<uint32_t>(RowCount(graph, op));
-    ownership.robot_rows.push_back(static_cast<int>(random() % (rows + 1)));
-    ownership.is_divided.push_back(op.outputs[0] % 2 == 0);
-    for (const ValueId id : op.outputs) ownership.is_exchanged[id] = random() % 10 < of_ten;
+    const int boundary = static_cast<int>(random() % (rows + 1));
+    const bool is_exchanged = random() % 10 < of_ten && pair.robot().is_kept(op.outputs[0]);
+    owners.operators.push_back(
+        {.boundary = boundary, .is_divided = op.outputs[0] % 2 == 0, .is_exchanged = is_exchanged});
   }
-  return ownership;
+  return owners;
 }
 
 class Slices : public testing::TestWithParam<Network> {
@@ -399,10 +397,8 @@ class Slices : public testing::TestWithParam<Network> {
         SCOPED_TRACE(testing::Message() << "cut behind " << place << ", " << thousandths);
         const TestFrame frame = NextFrame();
         const std::vector<Cut> cuts_here = {{place, thousandths}};
-        const Ownership ownership =
-            OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
-                        RobotRowsOf(cuts_here, frame.decision.changed), kHeight);
-        pair.Frame(frame, pair.RowsOf(ownership));
+        pair.Frame(frame, pair.compiler().Compile(cuts_here,
+                                                  RobotRowsOf(cuts_here, frame.decision.changed)));
         ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
         ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
         ++cuts;
@@ -462,14 +458,11 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
       const TestFrame frame = step > 0 && chance < 8 ? ScrolledFrame(step)
                               : chance == 8          ? WholeFrame()
                                                      : NextFrame();
-      Ownership ownership = RandomOwnership(pair, random_);
-      for (size_t id = 0; id < ownership.is_exchanged.size(); ++id) {
-        if (!pair.robot().is_kept(static_cast<ValueId>(id))) ownership.is_exchanged[id] = false;
-      }
+      const SplitRows rows = pair.compiler().Compile(RandomOwners(pair, random_));
       const bool gives_up = random_() % 8 == 0;
       const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
       abandoned += gives_up;
-      pair.Frame(frame, pair.RowsOf(ownership), stages, random_() % 6);
+      pair.Frame(frame, rows, stages, random_() % 6);
       if (!gives_up) {
         ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
       }
@@ -498,7 +491,8 @@ TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
                                                      : NextFrame(has_refreshes);
       const bool gives_up = random_() % 8 == 0;
       const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
-      pair.Frame(frame, pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
+      pair.Frame(frame, pair.compiler().Compile(RandomOwners(pair, random_)), stages,
+                 random_() % 6);
       for (ModelState* side : {&pair.robot(), &pair.server()}) {
         if (gives_up && side == &pair.server()) continue;
         const std::optional<StoredPixel> fault = side->CheckStored(400, static_cast<uint32_t>(i));
@@ -512,20 +506,19 @@ TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
 }
 
 // Rows that stay where they are: the robot owns the upper half of everything.
-Ownership Halves(const Pair& pair) {
-  Ownership ownership;
-  ownership.is_exchanged.assign(pair.graph().values.size(), false);
+SplitRows Halves(const Pair& pair) {
+  SharedFrame owners;
   for (const Operator& op : pair.graph().operators) {
-    ownership.robot_rows.push_back(RowCount(pair.graph(), op) / 2);
-    ownership.is_divided.push_back(true);
-    for (const ValueId id : op.outputs) ownership.is_exchanged[id] = id % 3 == 0;
+    owners.operators.push_back({.boundary = RowCount(pair.graph(), op) / 2,
+                                .is_divided = true,
+                                .is_exchanged = op.outputs[0] % 3 == 0});
   }
-  return ownership;
+  return pair.compiler().Compile(owners);
 }
 
 TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
-  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const SplitRows rows = Halves(pair);
   // Rows new to the server are computed whole, though nothing moves.
   TestFrame still;
   still.picture = picture_;
@@ -561,7 +554,7 @@ TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
     const bool gives_up = random_() % 8 == 0;
     const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
     const TestFrame frame = NextFrame();
-    pair.Frame(frame, pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
+    pair.Frame(frame, pair.compiler().Compile(RandomOwners(pair, random_)), stages, random_() % 6);
     dense.SetPicture(View(frame.picture));
     dense.Run();
     error_of_one += RelativeErrorOf(Outputs(pair.one()), Outputs(dense));
@@ -578,7 +571,7 @@ TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed, .stem_depth = 1});
   pair.Begin(picture);
   EXPECT_FALSE(pair.policy().can_split());
-  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const SplitRows rows = Halves(pair);
   const TestFrame frame;
   const std::string refusal = RefusalOf(
       [&] { pair.robot().BeginFrame(frame.decision, View(picture), pair.policy(), &rows.robot); });
@@ -601,8 +594,8 @@ TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
   Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed});
   pair.Begin(frame.picture);
   const std::vector<Cut> cut = {{-1, 0}};
-  const SplitRows rows = pair.RowsOf(OwnershipOf(
-      pair.graph(), pair.robot().layout(), cut, RobotRowsOf(cut, frame.decision.changed), kHeight));
+  const SplitRows rows =
+      pair.compiler().Compile(cut, RobotRowsOf(cut, std::as_const(frame.decision.changed)));
   pair.Frame(frame, rows);
   pair.ExpectSameAnswer();
   const auto before = Outputs(pair.one());
@@ -615,7 +608,7 @@ TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
 
 TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
   Pair pair = MakePair({});
-  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const SplitRows rows = Halves(pair);
   for (int i = 0; i < 20; ++i) {
     TestFrame frame;
     if (i % 4 == 1) picture_ = Changed(picture_, random_, frame.decision.changed);

@@ -147,9 +147,7 @@ class SessionWorld {
     const FrameDecision& decision = clip_.Change(rows, columns);
     const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
     const std::vector<Transfer> transfers =
-        CompileRows(*graph_, state_.layout(),
-                    OwnershipOf(*graph_, state_.layout(), cuts, robot_rows, kHeight))
-            .transfers;
+        RowCompiler(*graph_, state_.layout()).Compile(cuts, robot_rows).transfers;
     std::vector<std::vector<float>> before;
     for (const Transfer& transfer : transfers) {
       before.push_back(Numbers(dense_, transfer.value));
