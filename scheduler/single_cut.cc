@@ -85,13 +85,6 @@ class FlowNetwork {
   std::vector<size_t> next_;
 };
 
-Plan SplitOf(bool keeps) {
-  Plan plan;
-  plan.kind = Plan::Kind::kSplit;
-  plan.keeps = keeps;
-  return plan;
-}
-
 Plan MinimumCut(const CostModel& model, bool keeps) {
   const std::vector<ProfiledOperator>& operators = model.robot().operators;
   const int count = static_cast<int>(operators.size());
@@ -121,7 +114,7 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
     }
   }
   const std::vector<bool> is_robot = flow.Cut();
-  Plan plan = SplitOf(keeps);
+  Plan plan = {.kind = Plan::Kind::kSplit, .keeps = keeps};
   int before = Cut::kAll;
   for (int id = 0; id < count; ++id) {
     const int share = is_robot[node(id)] ? Cut::kAll : 0;
@@ -174,8 +167,7 @@ std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
   if (cuts.size() > most) cuts.resize(most);
   std::vector<Plan> plans;
   for (const auto& [ms, after] : cuts) {
-    plans.push_back(SplitOf(keeps));
-    plans.back().cuts = {{after, 0}};
+    plans.push_back({.kind = Plan::Kind::kSplit, .keeps = keeps, .cuts = {{after, 0}}});
   }
   return plans;
 }

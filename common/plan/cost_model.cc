@@ -47,6 +47,11 @@ class Curves {
 
 }  // namespace
 
+double Situation::LinkMs(Side receiver, double bytes) const {
+  const double mbit = receiver == Side::kServer ? mbit_up : mbit_down;
+  return mbit > 0 ? link_factor * bytes * 8 / (mbit * 1000) : kNever;
+}
+
 void CheckArePair(const Profile& robot, const Profile& server, const std::string& name) {
   const auto refuse = [&](const std::string& what) {
     throw InputError((name.empty() ? "" : name + ": ") + what +
@@ -276,8 +281,7 @@ class CostModel::Walk {
     const double share = static_cast<double>(rows) / all_rows;
     Work(PeerOf(receiver), share * crossing.encode_ms, id, "encode ");
     const double bytes = share * crossing.bytes;
-    const double mbit = receiver == Side::kServer ? situation_.mbit_up : situation_.mbit_down;
-    const double ms = mbit > 0 ? situation_.link_factor * bytes * 8 / (mbit * 1000) : kNever;
+    const double ms = situation_.LinkMs(receiver, bytes);
     double& free_ms = link_free_ms_[receiver];
     const double begin_ms = std::max(free_ms, now_ms_[PeerOf(receiver)]);
     free_ms = begin_ms + ms;
@@ -373,14 +377,11 @@ double CostModel::OperatorMs(Side side, int op, bool keeps) const {
 }
 
 double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
-  const bool is_up = receiver == Side::kServer;
   if (!is_linked() || (op != kPicture && !network_->table.nodes[op].is_kept)) {
     return kNever;
   }
   const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(receiver, op);
-  const double mbit = is_up ? situation_.mbit_up : situation_.mbit_down;
-  return crossing.encode_ms + crossing.decode_ms +
-         situation_.link_factor * crossing.bytes * 8 / (mbit * 1000);
+  return crossing.encode_ms + crossing.decode_ms + situation_.LinkMs(receiver, crossing.bytes);
 }
 
 Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
@@ -429,8 +430,9 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
     now_ms += ms;
     return ms;
   };
-  const auto cross = [&](Timeline::Lane lane, const char* name, double bytes, double mbit) {
-    prediction.link_ms += spend(lane, name, situation_.link_factor * bytes * 8 / (mbit * 1000));
+  const auto cross = [&](Side receiver, const char* name, double bytes) {
+    const auto lane = receiver == Side::kServer ? Timeline::Lane::kUp : Timeline::Lane::kDown;
+    prediction.link_ms += spend(lane, name, situation_.LinkMs(receiver, bytes));
     now_ms += situation_.round_trip_ms / 2;
     return bytes;
   };
@@ -438,8 +440,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   const double seen = codec->SeenOf(situation_.server_work);
   prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
   prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
-  prediction.up_bytes =
-      cross(kUp, "picture", codec->bytes.At(situation_.server_work), situation_.mbit_up);
+  prediction.up_bytes = cross(Side::kServer, "picture", codec->bytes.At(situation_.server_work));
   now_ms += situation_.server_queue_ms;
   const double server_factor = situation_.server_factor;
   prediction.server_ms += spend(kServer, "decode", server_factor * decode_ms);
@@ -451,7 +452,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
             plan.keeps && seen != situation_.server_work ? server_factor * network_->ServerMs(seen)
                                                          : CostsOf(plan.keeps).whole_ms.server);
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
-  prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
+  prediction.down_bytes = cross(Side::kRobot, "answer", server.answer_bytes);
   prediction.robot_ms +=
       spend(kRobot, "decode answer", situation_.robot_factor * robot.answer_decode_ms);
   prediction.robot_ms += spend(kRobot, "read", EndMs());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/side.h"
 #include "common/base/words.h"
 #include "common/plan/plan.h"
 #include "common/plan/profile.h"
@@ -26,6 +27,9 @@ struct Situation {
   double server_factor = 1;
   double link_factor = 1;
   double server_queue_ms = 0;  // wait before a shared server takes a frame up
+
+  // How long the link is busy with bytes to this side; infinite if it is down.
+  double LinkMs(Side receiver, double bytes) const;
 
   bool operator==(const Situation&) const = default;
 };
