@@ -44,14 +44,14 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_s
 }
 
 // Returns the mode's plan; mode cacheinf begins with it.
-Plan PlanOf(const RobotConfig& config) {
+Plan PlanOf(const RobotConfig& config, const Graph& graph) {
   const ServerLinkConfig& server = config.server;
   const bool keeps = server.server_mode == ServerLinkConfig::ServerMode::kCache;
   if (config.mode == Mode::kRemote) {
     return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = server.codec};
   }
-  if (config.mode == Mode::kSplit) return {.kind = Plan::Kind::kSplit, .keeps = keeps};
-  return {};
+  if (config.mode != Mode::kSplit) return {};
+  return {.kind = Plan::Kind::kSplit, .keeps = keeps, .cuts = ParseCuts(server.cuts, graph)};
 }
 
 std::vector<Scheme> SchemesOf(const Graph& graph) {
@@ -91,17 +91,11 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
       state_(model_, options_),
       clock_(clock),
       slowdown_(std::move(slowdown)),
-      plan_(PlanOf(config)) {
+      plan_(PlanOf(config, model_->graph())) {
   if (config.KeepsResults()) MakeCache();
   if (config.server.address.empty()) return;
-  const Graph& graph = model_->graph();
   Check(plan_);
-  if (config.mode == Mode::kSplit) {
-    cuts_ = ParseCuts(config.server.cuts, graph);
-    (void)OwnershipOf(graph, state_.layout(), cuts_, std::vector<int>(cuts_.size()),
-                      graph.picture.height);
-  }
-  server_.emplace(config.server, graph, clock_);
+  server_.emplace(config.server, model_->graph(), clock_);
 }
 
 void FrameExecutor::MakeCache() {
@@ -276,44 +270,26 @@ bool FrameExecutor::IsServerReady() {
 }
 
 void FrameExecutor::Check(const Plan& plan) const {
-  const Graph& graph = model_->graph();
   if (plan.kind == Plan::Kind::kRemote) {
     const bool is_users_own = plan.codec == config_.server.codec;
     if (!is_users_own && !ParsePictureCodec(plan.codec).gst_pipeline.empty()) {
       throw InputError("a schedule runs a GStreamer pipeline only if --codec names the same");
     }
-    CheckCodec(plan.codec, PictureFormatOf(graph));
+    CheckCodec(plan.codec, PictureFormatOf(model_->graph()));
   } else if (plan.kind == Plan::Kind::kSplit) {
     if (!options_.trades) throw InputError("a plan splits what this configuration cannot split");
-    const std::vector<Cut> cuts = CutsOf(plan);
-    (void)OwnershipOf(graph, state_.layout(), cuts, std::vector<int>(cuts.size()),
-                      graph.picture.height);
+    CheckCuts(plan.cuts, model_->graph(), state_.layout());
   }
 }
 
 void FrameExecutor::Follow(const Plan& plan) {
   if (plan == plan_) return;
-  cuts_ = CutsOf(plan);
   plan_ = plan;
   if (connection_ != nullptr) Join();
 }
 
 std::optional<message::Schedule> FrameExecutor::TakeSchedule() {
   return connection_ == nullptr ? std::nullopt : connection_->TakeSchedule();
-}
-
-std::vector<Cut> FrameExecutor::CutsOf(const Plan& plan) const {
-  const Graph& graph = model_->graph();
-  std::vector<Cut> cuts;
-  for (const Plan::Cut& cut : plan.cuts) {
-    if (cut.after >= static_cast<int>(graph.operators.size())) {
-      throw InputError("a plan cuts behind an operator that the model does not have");
-    }
-    const ValueId value =
-        cut.after < 0 ? graph.inputs.front() : graph.operators[cut.after].outputs.front();
-    cuts.push_back({value, cut.robot_thousandths});
-  }
-  return cuts;
 }
 
 std::string FrameExecutor::WhyNotExact(const Plan& plan,
@@ -381,11 +357,11 @@ message::Settings FrameExecutor::RemoteSettings() const {
 
 void FrameExecutor::JoinSplit() {
   remote_.reset();
-  if (split_) return split_->SetCuts(cuts_);
+  if (split_) return split_->SetCuts(plan_.cuts);
   message::Settings settings = SettingsForServer();
   settings.keep = options_.keep;
   settings.kept = options_.persistent;
-  settings.cuts = cuts_;
+  settings.cuts = plan_.cuts;
   split_.emplace(*connection_, state_, clock_, settings, SplitRobot::Wait(), slowdown_);
 }
 

@@ -109,7 +109,6 @@ class FrameExecutor {
   void Join();
   void JoinRemotely();
   void JoinSplit();
-  std::vector<Cut> CutsOf(const Plan& plan) const;
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
   using GiveUpAt = std::function<Time()>;
@@ -135,7 +134,6 @@ class FrameExecutor {
   Execution last_;
 
   Plan plan_;
-  std::vector<Cut> cuts_;  // of a split plan
   // Each refers to those before it.
   std::optional<ServerPeer> server_;
   ServerConnection* connection_ = nullptr;  // null: no server

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "common/base/median.h"
+
 namespace cacheinf {
 namespace {
 

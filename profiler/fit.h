@@ -1,7 +1,6 @@
 #ifndef CACHEINF_PROFILER_FIT_H_
 #define CACHEINF_PROFILER_FIT_H_
 
-#include <utility>
 #include <vector>
 
 #include "common/plan/curve.h"
@@ -12,9 +11,6 @@ namespace cacheinf {
 
 // 0 if there are no numbers.
 double PercentileOf(std::vector<double> numbers, double share);
-inline double MedianOf(std::vector<double> numbers) {
-  return PercentileOf(std::move(numbers), 0.5);
-}
 
 // Rounds a number to as many digits as a measurement is worth, to keep files short.
 double Rounded(double number);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/median.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
 #include "profiler/fit.h"

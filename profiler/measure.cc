@@ -13,6 +13,7 @@
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/median.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/remote_picture.h"
 #include "common/plan/profiled_graph.h"

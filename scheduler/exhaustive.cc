@@ -7,7 +7,6 @@ namespace cacheinf {
 namespace {
 
 constexpr int kStep = 100;
-constexpr int kAllShares = 1000;
 
 class BranchAndBound {
  public:
@@ -85,7 +84,7 @@ class BranchAndBound {
       const int decided = places_[place] + 1;
       plan_.cuts.push_back({places_[place], 0});
       if (LeastEndMs(model_.PredictFirst(plan_, decided), decided) < best_ms_) {
-        for (int share = 0; share <= kAllShares; share += kStep) {
+        for (int share = 0; share <= Cut::kAll; share += kStep) {
           plan_.cuts.back().robot_thousandths = share;
           Decide(place + 1);
         }

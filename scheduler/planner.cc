@@ -15,25 +15,15 @@
 namespace cacheinf {
 namespace {
 
-Plan LocalPlan(bool keeps) {
-  Plan plan;
-  plan.keeps = keeps;
-  return plan;
-}
-
 class LocalPlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {
-    return BestOf(model, {LocalPlan(true), LocalPlan(false)});
+    return BestOf(model, {{.keeps = true}, {.keeps = false}});
   }
 };
 
 Plan RemotePlan(const std::string& codec, bool keeps) {
-  Plan plan;
-  plan.kind = Plan::Kind::kRemote;
-  plan.keeps = keeps;
-  plan.codec = codec;
-  return plan;
+  return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec};
 }
 
 // The cut may be at the picture, whose bytes need not cross as a slice's numbers.
@@ -45,14 +35,14 @@ Plan SingleCut(const CostModel& model, bool keeps) {
 class RemotePlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {
-    if (!model.is_linked()) return BestOf(model, {LocalPlan(true), LocalPlan(false)});
+    if (!model.is_linked()) return LocalPlanner().Solve(model, {});
     std::vector<Plan> plans;
     for (const ProfiledCodec& codec : model.robot().codecs) {
       for (const bool keeps : {true, false}) {
         plans.push_back(RemotePlan(codec.codec, keeps));
       }
     }
-    return plans.empty() ? LocalPlan(true) : BestOf(model, plans);
+    return plans.empty() ? Plan() : BestOf(model, plans);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/median.h"
 #include "common/plan/cut_text.h"
 
 namespace cacheinf {
@@ -34,11 +35,6 @@ size_t NearestTo(const std::vector<double>& axis, double value) {
   const auto nearest =
       std::ranges::min_element(axis, {}, [&](double step) { return std::abs(step - value); });
   return static_cast<size_t>(nearest - axis.begin());
-}
-
-double MedianOf(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  return numbers.empty() ? 0.0 : numbers[numbers.size() / 2];
 }
 
 std::string BucketText(const Schedule& schedule, size_t bucket) {

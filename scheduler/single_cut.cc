@@ -85,15 +85,6 @@ class FlowNetwork {
   std::vector<size_t> next_;
 };
 
-constexpr int kAll = 1000;
-
-Plan SplitOf(bool keeps) {
-  Plan plan;
-  plan.kind = Plan::Kind::kSplit;
-  plan.keeps = keeps;
-  return plan;
-}
-
 Plan MinimumCut(const CostModel& model, bool keeps) {
   const std::vector<ProfiledOperator>& operators = model.robot().operators;
   const int count = static_cast<int>(operators.size());
@@ -123,10 +114,10 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
     }
   }
   const std::vector<bool> is_robot = flow.Cut();
-  Plan plan = SplitOf(keeps);
-  int before = kAll;
+  Plan plan = {.kind = Plan::Kind::kSplit, .keeps = keeps};
+  int before = Cut::kAll;
   for (int id = 0; id < count; ++id) {
-    const int share = is_robot[node(id)] ? kAll : 0;
+    const int share = is_robot[node(id)] ? Cut::kAll : 0;
     if (share == before) continue;
     before = share;
     // Cuts stand behind kept values, which may be missing where the server's part does not end the
@@ -176,8 +167,7 @@ std::vector<Plan> CutsInOrder(const CostModel& model, bool keeps, size_t most) {
   if (cuts.size() > most) cuts.resize(most);
   std::vector<Plan> plans;
   for (const auto& [ms, after] : cuts) {
-    plans.push_back(SplitOf(keeps));
-    plans.back().cuts = {{after, 0}};
+    plans.push_back({.kind = Plan::Kind::kSplit, .keeps = keeps, .cuts = {{after, 0}}});
   }
   return plans;
 }

@@ -16,8 +16,7 @@
 namespace cacheinf {
 namespace {
 
-using Cuts = std::vector<Plan::Cut>;
-constexpr int kAllThousandths = 1000;
+using Cuts = std::vector<Cut>;
 
 // Up to this many places for cuts have a gene each; with more, a plan has up to kMostCuts cuts
 // anywhere.
@@ -28,7 +27,7 @@ constexpr int kEvolutions = 3;
 // Genes. The tenths at either end of a share's range are 0 and 1, since these are special; anything
 // above is no cut.
 constexpr double kShareMargin = 100;
-constexpr double kNoCutFrom = kAllThousandths + 2 * kShareMargin;
+constexpr double kNoCutFrom = Cut::kAll + 2 * kShareMargin;
 constexpr double kMostShare = kNoCutFrom + 200;
 
 class SplitSearch {
@@ -54,10 +53,10 @@ class SplitSearch {
       const size_t place = has_few_places() ? i : static_cast<size_t>(genes[2 * i]);
       cuts.push_back({places_[std::min(place, places_.size() - 1)],
                       static_cast<int>(std::clamp(std::round(share - kShareMargin), 0.0,
-                                                  static_cast<double>(kAllThousandths)))});
+                                                  static_cast<double>(Cut::kAll)))});
     }
-    std::ranges::stable_sort(cuts, {}, &Plan::Cut::after);
-    const auto is_same = [](const Plan::Cut& a, const Plan::Cut& b) { return a.after == b.after; };
+    std::ranges::stable_sort(cuts, {}, &Cut::after);
+    const auto is_same = [](const Cut& a, const Cut& b) { return a.after == b.after; };
     cuts.erase(std::unique(cuts.begin(), cuts.end(), is_same), cuts.end());
     return cuts;
   }
@@ -68,13 +67,13 @@ class SplitSearch {
       genes[gene] = LargestGene(gene) == kMostShare ? (kNoCutFrom + kMostShare) / 2 : 0.0;
     }
     size_t count = 0;
-    for (const Plan::Cut& cut : cuts) {
+    for (const Cut& cut : cuts) {
       const auto place = std::ranges::lower_bound(places_, cut.after);
       if (place == places_.end() || *place != cut.after) continue;
       const auto index = static_cast<size_t>(place - places_.begin());
       const double share = cut.robot_thousandths == 0 ? kShareMargin / 2
-                           : cut.robot_thousandths == kAllThousandths
-                               ? kAllThousandths + 1.5 * kShareMargin
+                           : cut.robot_thousandths == Cut::kAll
+                               ? Cut::kAll + 1.5 * kShareMargin
                                : kShareMargin + cut.robot_thousandths;
       if (has_few_places()) {
         genes[index] = share;
@@ -95,7 +94,7 @@ class SplitSearch {
 
   // The best of a few shares at every place, if there are few places.
   Cuts BestOfCoarse(int trials) {
-    static constexpr std::array<int, 4> kShares = {-1, 0, kAllThousandths / 2, kAllThousandths};
+    static constexpr std::array<int, 4> kShares = {-1, 0, Cut::kAll / 2, Cut::kAll};
     Cuts best;
     const size_t bits = 2 * places_.size();
     if (bits > 16 || 1 << bits > trials) return best;
@@ -182,7 +181,7 @@ class SplitSearch {
   bool StepShares() {
     bool is_better = false;
     for (size_t i = 0; i < best_.size(); ++i) {
-      for (const int share : {0, kAllThousandths}) {
+      for (const int share : {0, Cut::kAll}) {
         Cuts cuts = best_;
         cuts[i].robot_thousandths = share;
         is_better |= Accept(cuts);
@@ -192,7 +191,7 @@ class SplitSearch {
           while (true) {
             Cuts cuts = best_;
             cuts[i].robot_thousandths =
-                std::clamp(cuts[i].robot_thousandths + signed_step, 0, kAllThousandths);
+                std::clamp(cuts[i].robot_thousandths + signed_step, 0, Cut::kAll);
             if (cuts == best_ || !Accept(cuts)) break;
             is_better = true;
           }
@@ -234,7 +233,7 @@ class SplitSearch {
 
   // Sets the share of the cut there, adding it if needed; below 0 removes it.
   static void Set(Cuts& cuts, int after, int share) {
-    const auto at = std::ranges::lower_bound(cuts, after, {}, &Plan::Cut::after);
+    const auto at = std::ranges::lower_bound(cuts, after, {}, &Cut::after);
     const bool stands = at != cuts.end() && at->after == after;
     if (share < 0) {
       if (stands) cuts.erase(at);
@@ -250,10 +249,9 @@ class SplitSearch {
     bool is_better = false;
     for (size_t i = 0; i < std::min(kPlaces, places_.size()); ++i) {
       const int after = places_[has_few_places() ? i : random_() % places_.size()];
-      const auto next = std::ranges::upper_bound(best_, after, {}, &Plan::Cut::after);
-      const int before = next == best_.begin() ? kAllThousandths : (next - 1)->robot_thousandths;
-      for (const int share :
-           {0, kAllThousandths, before, (before + kAllThousandths) / 2, before / 2}) {
+      const auto next = std::ranges::upper_bound(best_, after, {}, &Cut::after);
+      const int before = next == best_.begin() ? Cut::kAll : (next - 1)->robot_thousandths;
+      for (const int share : {0, Cut::kAll, before, (before + Cut::kAll) / 2, before / 2}) {
         Cuts cuts = best_;
         Set(cuts, after, share);
         is_better |= Accept(cuts);
@@ -271,8 +269,8 @@ class SplitSearch {
           Cuts cuts = best_;
           int& first = cuts[i].robot_thousandths;
           int& second = cuts[i + 1].robot_thousandths;
-          first = std::clamp(first + step, 0, kAllThousandths);
-          second = std::clamp(second + sign * step, 0, kAllThousandths);
+          first = std::clamp(first + step, 0, Cut::kAll);
+          second = std::clamp(second + sign * step, 0, Cut::kAll);
           is_better |= Accept(cuts);
         }
       }
@@ -291,8 +289,8 @@ class SplitSearch {
     bool is_better = false;
     for (size_t a = 0; a < places_.size(); ++a) {
       for (size_t b = a + 1; b < places_.size(); ++b) {
-        for (int first = -100; first <= kAllThousandths; first += 100) {
-          for (int second = -100; second <= kAllThousandths; second += 100) {
+        for (int first = -100; first <= Cut::kAll; first += 100) {
+          for (int second = -100; second <= Cut::kAll; second += 100) {
             Cuts cuts = best_;
             Set(cuts, places_[a], first);
             Set(cuts, places_[b], second);

@@ -53,14 +53,7 @@ std::filesystem::path FileOf(const std::filesystem::path& folder, const Profile&
 
 // From it a robot chooses among being alone and all codecs; nothing is solved.
 std::string RoughSchedule(const Profile& robot, const Profile& server) {
-  Schedule schedule;
-  schedule.model = robot.model;
-  schedule.planner = kCacheInfPlanner;
-  schedule.robot = robot;
-  schedule.server = server;
-  schedule.mbit = {0};
-  schedule.robot_work = schedule.server_work = {1};
-  schedule.buckets.resize(1);
+  Schedule schedule = MakeSchedule(robot, server, 1, 1);
   schedule.buckets.front().is_solved = true;
   return ToJsonText(schedule);
 }

@@ -8,6 +8,7 @@
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/median.h"
 #include "common/base/picture_view.h"
 #include "common/base/status_line.h"
 
@@ -18,13 +19,6 @@ namespace {
 constexpr size_t kCheckpoints = 4;
 
 constexpr auto kFramesADenseOne = static_cast<size_t>(1 / CalibrationClip::kDenseShare);
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // 1 minus the mean error; a frame without a finite error counts as 0.
 std::optional<double> Closeness(const RelativeError& error) {
@@ -93,7 +87,7 @@ class CalibrationClip::Scorer {
     score.work = work_ / score.frames;
     score.agreement = MeasureOf(agreement_).value;
     if (dense_ms > 0) {
-      score.latency = Median(answers_ms_) / dense_ms;
+      score.latency = MedianOf(answers_ms_) / dense_ms;
       score.time = frames_ms_ / score.frames / dense_ms;
     }
     return score;
@@ -154,11 +148,11 @@ void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame
     }
     // The first run also touches memory for the first time.
     if (most_frames && frames_.size() == kLeastFrames) {
-      most = most_frames(Median({times_ms.begin() + 1, times_ms.end()}), FrameOfTrialMs(config));
+      most = most_frames(MedianOf({times_ms.begin() + 1, times_ms.end()}), FrameOfTrialMs(config));
     }
     status.Show([&] { return fmt::format("dense answer {} of {}", frames_.size(), most); });
   }
-  dense_ms_ = Median(std::move(times_ms));
+  dense_ms_ = MedianOf(std::move(times_ms));
 }
 
 // The mean over the frames so far under the configuration's own settings; 0 if they are refused, as
@@ -216,7 +210,7 @@ std::optional<ClipScore> CalibrationClip::Try(
     at_best.agreement = MeasureOf(agreement).value;
     if (is_hopeless(at_best)) return std::nullopt;
   }
-  return scorer.Score(dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms)));
+  return scorer.Score(dense_ms.empty() ? dense_ms_ : MedianOf(std::move(dense_ms)));
 }
 
 CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside beside) {
@@ -229,7 +223,7 @@ CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside 
     if (IsDenseTurn(i, beside)) dense_ms.push_back(DenseMs(dense));
     (i < chosen_by_ ? chosen_by : held_out).Run(robot, dense, /*counts=*/i > 0);
   }
-  const double median_ms = dense_ms.empty() ? dense_ms_ : Median(std::move(dense_ms));
+  const double median_ms = dense_ms.empty() ? dense_ms_ : MedianOf(std::move(dense_ms));
   return {chosen_by.Score(median_ms), held_out.Score(median_ms)};
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/median.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
@@ -76,12 +77,6 @@ Tensor SyntheticTensor(const Shape& shape) {
   return {shape, std::move(numbers)};
 }
 
-double Median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
-
 // One convolution, computed in two ways on the same input.
 class LayerUnderTest {
  public:
@@ -112,7 +107,7 @@ class LayerUnderTest {
       for (size_t way = 0; way < 2; ++way) times_ms[way].push_back(Time(way, rows));
     }
     if (times_ms[0].size() < kFewestRounds) return std::nullopt;
-    return std::array<double, 2>{Median(times_ms[0]), Median(times_ms[1])};
+    return std::array<double, 2>{MedianOf(times_ms[0]), MedianOf(times_ms[1])};
   }
 
  private:

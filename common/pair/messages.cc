@@ -258,8 +258,8 @@ void VisitFields(Visitor& visit, Settings& settings) {
   if (!keeps) visit.Check("all values must be kept, or chosen ones");
   visit.Array("kept", settings.kept);
   visit.List("cuts", settings.cuts, [&](Cut& cut) {
-    visit.Number("a cut's value", cut.value, 0, std::numeric_limits<ValueId>::max());
-    visit.Number("a cut's share", cut.robot_thousandths, 0, 1000);
+    visit.Number("a cut's operator", cut.after, -1, std::numeric_limits<OpId>::max());
+    visit.Number("a cut's share", cut.robot_thousandths, 0, Cut::kAll);
   });
   visit.Cache("cache", settings.cache);
   visit.Choice("tracker", settings.tracker, 2);

@@ -18,7 +18,7 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
       clock_(clock),
       wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
-      walk_(SplitWalk::Side::kRobot, state,
+      walk_(Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
               message::Slice coded = {number_, transfer};
               slowdown_.CatchUp();
@@ -36,9 +36,8 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
 SplitRobot::~SplitRobot() { state_.LosePeer(); }
 
 void SplitRobot::SetCuts(std::vector<Cut> cuts) {
-  const Graph& graph = state_.graph();
+  CheckCuts(cuts, state_.graph(), state_.layout());
   robot_rows_.assign(cuts.size(), 0);
-  (void)OwnershipOf(graph, state_.layout(), cuts, robot_rows_, graph.picture.height);
   settings_.cuts = std::move(cuts);
   has_new_settings_ = true;
 }

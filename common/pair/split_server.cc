@@ -52,18 +52,15 @@ SplitServer::SplitServer(const std::shared_ptr<const CompiledModel>& model,
       clock_(clock),
       slowdown_(std::move(slowdown)),
       state_(model, OptionsOf(settings, model->graph())),
-      walk_(SplitWalk::Side::kServer, state_,
-            [this](uint32_t transfer, std::vector<uint8_t> slice) {
-              SendSlice(transfer, std::move(slice));
-            }) {
+      walk_(Side::kServer, state_, [this](uint32_t transfer, std::vector<uint8_t> slice) {
+        SendSlice(transfer, std::move(slice));
+      }) {
   Use(settings);
 }
 
 void SplitServer::Use(const message::Settings& settings) {
   CheckSpreads(settings.policy, state_);
-  const Graph& graph = state_.graph();
-  (void)OwnershipOf(graph, state_.layout(), settings.cuts, std::vector<int>(settings.cuts.size()),
-                    graph.picture.height);
+  CheckCuts(settings.cuts, state_.graph(), state_.layout());
   settings_ = settings;
 }
 

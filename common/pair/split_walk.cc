@@ -19,7 +19,10 @@ ValueId OwnerOf(const Layout& layout, ValueId value) {
 }  // namespace
 
 SplitWalk::SplitWalk(Side side, ModelState& state, Send send)
-    : side_(side), state_(state), send_(std::move(send)) {}
+    : side_(side),
+      state_(state),
+      send_(std::move(send)),
+      compiler_(state.graph(), state.layout()) {}
 
 template <typename Part>
 auto SplitWalk::EndIfItThrows(const Part& part) {
@@ -36,7 +39,7 @@ void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cut
                       const ChangePolicy& policy, const PictureView& seen) {
   policy_ = policy;
   Compile(decision, cuts);
-  state_.BeginFrame(decision, seen, policy, &rows());
+  state_.BeginFrame(decision, seen, policy, &rows_[side_]);
   is_open_ = true;
   work_ = {};
   EndIfItThrows([&] { SendWhatIsDone(); });
@@ -46,27 +49,25 @@ void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cu
                        const ChangePolicy& policy) {
   policy_ = policy;
   Compile(decision, cuts);
-  state_.BeginFrame(decision, {}, policy, &rows());
+  state_.BeginFrame(decision, {}, policy, &rows_[side_]);
   state_.Abandon();
 }
 
 void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& cuts) {
   const Graph& graph = state_.graph();
-  const Layout& layout = state_.layout();
   const Value& input = graph.value(graph.inputs.front());
   const ConstMaskView changed = decision.changed;
   if (changed.height != HeightOf(input) || changed.width != WidthOf(input)) {
     throw InputError("the masks are not of the model's picture");
   }
-  rows_ = CompileRows(graph, layout,
-                      OwnershipOf(graph, layout, cuts, decision.robot_rows, changed.height));
+  rows_ = compiler_.Compile(cuts, decision.robot_rows);
   outgoing_.clear();
   next_outgoing_ = 0;
   begun_.clear();
   incoming_.clear();
   for (uint32_t i = 0; i < rows_.transfers.size(); ++i) {
     const Transfer& transfer = rows_.transfers[i];
-    if (transfer.robot_to_server == (side_ == Side::kRobot)) {
+    if (transfer.from == side_) {
       outgoing_.push_back(i);
     } else {
       incoming_.push_back({i, StageThatReads(transfer)});
@@ -93,7 +94,7 @@ size_t SplitWalk::StageThatReads(const Transfer& transfer) const {
     // An operator that ends no stage gets its masks before the next one that does.
     const bool is_root = layout.stages[stage].root == id;
     const Operator& op = operators[id];
-    if (stage >= transfer.after_stages && !(is_root && rows().computed[id].empty()) &&
+    if (stage >= transfer.after_stages && !(is_root && rows_[side_].computed[id].empty()) &&
         (std::any_of(op.inputs.begin(), op.inputs.end(), lies_there) ||
          std::any_of(op.outputs.begin(), op.outputs.end(), lies_there))) {
       return stage;

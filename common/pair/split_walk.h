@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/picture_view.h"
+#include "common/base/side.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/model_state.h"
 #include "common/plan/split.h"
@@ -30,7 +31,6 @@ struct FrameDecision;
 // If anything throws, Send too, the frame is abandoned, and what has not left never does.
 class SplitWalk {
  public:
-  enum class Side : uint8_t { kRobot, kServer };
   // Sends a slice (common/exec/slice.h) of one of SplitRows::transfers.
   using Send = std::function<void(uint32_t transfer, std::vector<uint8_t> slice)>;
 
@@ -102,11 +102,11 @@ class SplitWalk {
   void SendWhatIsDone();
   void SendWhatWasBegun();
   void End(const ChangedWork& work);
-  const FrameRows& rows() const { return side_ == Side::kRobot ? rows_.robot : rows_.server; }
 
   const Side side_;
   ModelState& state_;
   const Send send_;
+  const RowCompiler compiler_;
   ChangePolicy policy_;
   SplitRows rows_;
   std::vector<uint32_t> outgoing_;  // in order

@@ -3,59 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <climits>
 #include <limits>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/model/graph/geometry.h"
+#include "common/plan/split_table.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr size_t kAtRobot = static_cast<size_t>(Side::kRobot);
-constexpr size_t kAtServer = static_cast<size_t>(Side::kServer);
-constexpr int kPicture = -1;
+constexpr int kPicture = SplitTable::kPicture;
 constexpr double kNothing = -1;
-
-// AxisWindow::Needed in two look-ups.
-class NeededRows {
- public:
-  explicit NeededRows(const AxisWindow& window) : window_(window) {
-    const auto rows = static_cast<size_t>(window.out_size);
-    begin_.resize(rows);
-    end_.resize(rows);
-    is_identity_ = window.in_size == window.out_size;
-    Range last;
-    for (int row = 0; row < window.out_size; ++row) {
-      const Range needed = window.Needed({row, row + 1});
-      is_identity_ &= needed == Range{row, row + 1};
-      is_rising_ &= needed.empty() || (needed.begin >= last.begin && needed.end >= last.end);
-      if (!needed.empty()) last = needed;
-      begin_[row] = needed.empty() ? INT_MAX : needed.begin;
-      end_[row] = needed.empty() ? 0 : needed.end;
-    }
-    for (size_t row = rows; row-- > 1;) begin_[row - 1] = std::min(begin_[row - 1], begin_[row]);
-    for (size_t row = 1; row < rows; ++row) end_[row] = std::max(end_[row - 1], end_[row]);
-  }
-
-  Range Of(Range rows) const {
-    if (is_identity_) return rows;
-    if (!is_rising_) return window_.Needed(rows);
-    const Range needed = {begin_[rows.begin], end_[rows.end - 1]};
-    return needed.empty() ? Range{} : needed;
-  }
-
- private:
-  AxisWindow window_;
-  bool is_identity_ = true;
-  bool is_rising_ = true;
-  std::vector<int> begin_;  // of this row and all after it
-  std::vector<int> end_;    // of this row and all before it
-};
 
 // The curves of all operators in one place.
 class Curves {
@@ -88,6 +47,11 @@ class Curves {
 
 }  // namespace
 
+double Situation::LinkMs(Side receiver, double bytes) const {
+  const double mbit = receiver == Side::kServer ? mbit_up : mbit_down;
+  return mbit > 0 ? link_factor * bytes * 8 / (mbit * 1000) : kNever;
+}
+
 void CheckArePair(const Profile& robot, const Profile& server, const std::string& name) {
   const auto refuse = [&](const std::string& what) {
     throw InputError((name.empty() ? "" : name + ": ") + what +
@@ -118,110 +82,36 @@ void CheckArePair(const Profile& robot, const Profile& server, const std::string
 
 // Everything that does not depend on the situation.
 struct CostModel::Network {
-  struct Input {
-    int from = kPicture;
-    const NeededRows* rows = nullptr;
-  };
-  struct Node {
-    int rows = 1;
-    int first_input = 0;
-    int inputs_end = 0;
-    bool is_local = true;
-    bool is_kept = true;
-    bool is_output = false;
-  };
-
-  Profile robot;
-  Profile server;
-  int picture_rows = 1;
-  std::vector<Node> nodes;
-  std::vector<Input> inputs;
-  std::vector<int> views;  // operators, last first
+  BySide<Profile> profiles;
+  SplitTable table;
   std::vector<int> outputs;
-  std::vector<int> last_reader;  // count() for an output
   std::vector<int> cut_places;
-  std::array<Curves, 2> ms;
+  BySide<Curves> ms;
   Curves active;
-  std::vector<Range> wanted;  // rows that outputs need at all
-  std::vector<std::unique_ptr<NeededRows>> windows;
 
-  Network(const Profile& robot_profile, const Profile& server_profile)
-      : robot(robot_profile), server(server_profile) {
+  Network(const Profile& robot, const Profile& server)
+      : profiles{robot, server}, table(robot.operators) {
     CheckArePair(robot, server);
-    std::map<std::tuple<int, int, int, int, int, int, int, int>, const NeededRows*> known;
-    for (size_t id = 0; id < robot.operators.size(); ++id) {
-      const ProfiledOperator& op = robot.operators[id];
-      Node node = {op.rows,     static_cast<int>(inputs.size()), 0, op.is_local, op.is_kept,
-                   op.is_output};
-      for (const ProfiledOperator::Input& input : op.inputs) {
-        const AxisWindow& axis = input.rows;
-        const WindowAxis& window = axis.window;
-        const NeededRows*& rows =
-            known[{static_cast<int>(axis.kind), axis.in_size, axis.out_size, window.kernel,
-                   window.stride, window.pad_begin, window.dilation, axis.tile}];
-        if (rows == nullptr || axis.kind == AxisWindow::Kind::kResize) {
-          rows = windows.emplace_back(std::make_unique<NeededRows>(axis)).get();
-        }
-        inputs.push_back({input.from, rows});
-        if (input.from == kPicture) picture_rows = axis.in_size;
+    int unkept_until = kPicture;
+    for (int id = kPicture; id < count(); ++id) {
+      if (id != kPicture) {
+        const SplitTable::Node& node = table.nodes[id];
+        if (node.is_output) outputs.push_back(id);
+        if (!node.is_kept) unkept_until = std::max(unkept_until, table.last_reader[id]);
+        active.Add(robot.operators[id].active);
+        for (const Side side : kSides) ms[side].Add(profiles[side].operators[id].ms);
       }
-      node.inputs_end = static_cast<int>(inputs.size());
-      nodes.push_back(node);
-      if (op.is_view) views.insert(views.begin(), static_cast<int>(id));
-      if (op.is_output) outputs.push_back(static_cast<int>(id));
-      active.Add(op.active);
-      ms[kAtRobot].Add(op.ms);
-      ms[kAtServer].Add(server.operators[id].ms);
+      if (unkept_until <= id && id + 1 < count()) cut_places.push_back(id);
     }
-    FindReaders();
-    FindWanted();
   }
 
-  int count() const { return static_cast<int>(nodes.size()); }
+  int count() const { return table.count(); }
 
   // Time of all operators for a frame of this much work.
   double ServerMs(double work) const {
     double sum = 0;
-    for (size_t id = 0; id < nodes.size(); ++id) {
-      sum += ms[kAtServer].At(id, active.At(id, work));
-    }
+    for (int id = 0; id < count(); ++id) sum += ms.server.At(id, active.At(id, work));
     return sum;
-  }
-
-  void FindReaders() {
-    last_reader.assign(nodes.size(), 0);
-    for (int id = 0; id < count(); ++id) {
-      const Node& node = nodes[id];
-      if (node.is_output) last_reader[id] = count();
-      for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const int from = inputs[i].from;
-        if (from == kPicture) continue;
-        int& last = last_reader[from];
-        last = std::max(last, id);
-      }
-    }
-    int unkept_until = kPicture;
-    for (int place = kPicture; place + 1 < count(); ++place) {
-      if (place != kPicture && !nodes[place].is_kept) {
-        unkept_until = std::max(unkept_until, last_reader[place]);
-      }
-      if (unkept_until <= place) cut_places.push_back(place);
-    }
-  }
-
-  void FindWanted() {
-    wanted.resize(nodes.size());
-    for (const int id : outputs) wanted[id] = {0, nodes[id].rows};
-    for (size_t id = nodes.size(); id-- > 0;) {
-      const Node& node = nodes[id];
-      if (wanted[id].empty()) continue;
-      for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const Input& input = inputs[i];
-        if (input.from == kPicture) continue;
-        Range& of_input = wanted[input.from];
-        of_input = Hull(of_input, input.rows->Of(node.is_local ? wanted[id] : Range{0, node.rows}));
-      }
-    }
   }
 };
 
@@ -235,45 +125,44 @@ class CostModel::Costs {
   };
 
   Costs(const Network& network, const Situation& situation, bool keeps)
-      : network_(network),
+      : factor{situation.robot_factor, situation.server_factor},
+        network_(network),
         keeps_(keeps),
-        work_{keeps ? situation.robot_work : 1.0, keeps ? situation.server_work : 1.0},
-        factor_{situation.robot_factor, situation.server_factor} {
-    for (const size_t side : {kAtRobot, kAtServer}) {
-      ms[side].reserve(network.nodes.size());
-      share[side].reserve(network.nodes.size());
-      crossing_[side].resize(network.nodes.size());
-      for (size_t id = 0; id < network.nodes.size(); ++id) {
+        work_{keeps ? situation.robot_work : 1.0, keeps ? situation.server_work : 1.0} {
+    for (const Side side : kSides) {
+      ms[side].reserve(network.table.nodes.size());
+      share[side].reserve(network.table.nodes.size());
+      crossing_[side].resize(network.table.nodes.size());
+      for (size_t id = 0; id < network.table.nodes.size(); ++id) {
         const double active = keeps ? network.active.At(id, work_[side]) : 1.0;
         share[side].push_back(active);
-        ms[side].push_back(factor_[side] * (keeps ? network.ms[side].At(id, active)
-                                                  : ProfileOf(side).operators[id].dense_ms));
+        ms[side].push_back(factor[side] * (keeps ? network.ms[side].At(id, active)
+                                                 : network.profiles[side].operators[id].dense_ms));
         whole_ms[side] += ms[side].back();
       }
     }
-    const Profile& robot = network.robot;
+    const Profile& robot = network.profiles.robot;
     const bool may_cross = !robot.picture_slice_bytes.points.empty();
-    const double work = work_[kAtServer];
+    const double work = work_.server;
     picture_ = {may_cross ? robot.picture_slice_bytes.At(work) : kNever,
-                factor_[kAtRobot] * robot.picture_encode_ms.At(work),
-                factor_[kAtServer] * network.server.picture_decode_ms.At(work)};
+                factor.robot * robot.picture_encode_ms.At(work),
+                factor.server * network.profiles.server.picture_decode_ms.At(work)};
   }
 
   // Cost of moving an operator's output, or the picture, to `receiver`.
-  const Crossing& CrossingTo(size_t receiver, int id) const {
+  const Crossing& CrossingTo(Side receiver, int id) const {
     if (id == kPicture) return picture_;
     const auto op = static_cast<size_t>(id);
     Crossing& crossing = crossing_[receiver][op];
     if (crossing.bytes != kNothing) return crossing;
-    const size_t sender = 1 - receiver;
+    const Side sender = PeerOf(receiver);
     const double work = work_[receiver];
-    const ProfiledOperator& like = network_.robot.operators[op];
-    const ProfiledOperator& from = ProfileOf(sender).operators[op];
-    const ProfiledOperator& to = ProfileOf(receiver).operators[op];
+    const ProfiledOperator& like = network_.profiles.robot.operators[op];
+    const ProfiledOperator& from = network_.profiles[sender].operators[op];
+    const ProfiledOperator& to = network_.profiles[receiver].operators[op];
     crossing.bytes = keeps_ ? like.slice_bytes.At(work) : like.whole_bytes;
-    crossing.encode_ms =
-        factor_[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
-    crossing.decode_ms = factor_[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
+    crossing.encode_ms = factor[sender] * (keeps_ ? from.encode_ms.At(work) : from.whole_encode_ms);
+    crossing.decode_ms = factor[receiver] * (keeps_ ? to.decode_ms.At(work) : to.whole_decode_ms);
     // A profile without slices: as floats.
     if (keeps_ ? like.slice_bytes.points.empty() : like.whole_bytes == 0) {
       crossing.bytes = share[receiver][op] * static_cast<double>(like.row_bytes) * like.rows;
@@ -281,66 +170,47 @@ class CostModel::Costs {
     return crossing;
   }
 
-  // By side.
-  std::array<std::vector<double>, 2> ms;
-  std::array<std::vector<double>, 2> share;  // of computed pixels
-  std::array<double, 2> whole_ms = {};       // all operators
+  BySide<double> factor;
+  BySide<std::vector<double>> ms;
+  BySide<std::vector<double>> share;  // of computed pixels
+  BySide<double> whole_ms;            // all operators
 
  private:
-  const Profile& ProfileOf(size_t side) const {
-    return side == kAtRobot ? network_.robot : network_.server;
-  }
-
   const Network& network_;
   bool keeps_;
-  std::array<double, 2> work_;
-  std::array<double, 2> factor_;
-  mutable std::array<std::vector<Crossing>, 2> crossing_;  // by receiver
+  BySide<double> work_;
+  mutable BySide<std::vector<Crossing>> crossing_;  // by receiver
   Crossing picture_;
 };
 
-// One entry per operator; arrays are by side.
 struct CostModel::Scratch {
-  struct Entry {
-    int run = 0;
-    int boundary = 0;
-    bool is_exchanged = false;
-    std::array<Range, 2> needed;
-    std::array<Range, 2> computed;
-    std::array<Range, 2> missing;      // what the side gets from the other
-    std::array<double, 2> arrival_ms;  // of what it has yet to take in; or kNothing
-  };
-  std::vector<Entry> entries;
-  std::vector<int> run_rows;  // rows of the picture, by run
+  SharedFrame frame;
+  std::vector<int> robot_rows;  // of the picture, by cut
+  // One per operator: when what a side has yet to take in of it arrives; or kNothing.
+  std::vector<BySide<double>> arrival_ms;
 };
 
-// Follows a frame through a split: finds its rows backwards, then its times forwards.
+// Follows a frame through a split: finds its rows, then its times.
 class CostModel::Walk {
  public:
   // Follows the first `count` operators.
   Walk(const CostModel& model, const Plan& plan, int count, Timeline* timeline = nullptr)
       : network_(*model.network_),
+        table_(network_.table),
         situation_(model.situation_),
         costs_(model.CostsOf(plan.keeps)),
-        entries_(model.scratch_->entries),
-        run_rows_(model.scratch_->run_rows),
+        frame_(model.scratch_->frame),
+        arrival_ms_(model.scratch_->arrival_ms),
         keeps_(plan.keeps),
         count_(count),
         timeline_(timeline) {
-    FindOwners(plan.cuts);
-    FindRows();
-  }
-
-  std::array<PlannedRows, 2> Rows() const {
-    std::array<PlannedRows, 2> rows;
-    for (const size_t side : {kAtRobot, kAtServer}) {
-      for (size_t id = 0; id < entries_.size(); ++id) {
-        rows[side].computed.push_back(entries_[id].computed[side]);
-        rows[side].sent.push_back(entries_[id].missing[1 - side]);
-      }
+    std::vector<int>& robot_rows = model.scratch_->robot_rows;
+    robot_rows.clear();
+    for (const Cut& cut : plan.cuts) {
+      robot_rows.push_back(PictureRowsOf(cut.robot_thousandths, table_.picture_rows));
     }
-    rows[kAtRobot].sent_picture = picture_[kAtServer];
-    return rows;
+    table_.FindOwners(plan.cuts, robot_rows, count, &frame_);
+    table_.FindRows(count, &frame_);
   }
 
   // The recursion of CacheInf's section 4.3.2 over the rows that a side computes, halo included:
@@ -356,162 +226,77 @@ class CostModel::Walk {
     now_ms_ = {begin_ms, 0.0};
     busy_ms_ = {begin_ms, 0.0};
     Note(Timeline::Lane::kRobot, "decide", 0, begin_ms);
-    if (!picture_[kAtServer].empty()) {
-      picture_arrival_ms_ = Send(kAtServer, kPicture, picture_[kAtServer].size(),
-                                 network_.picture_rows, costs_.CrossingTo(kAtServer, kPicture));
+    if (!frame_.picture.server.empty()) {
+      picture_arrival_ms_ = Send(Side::kServer, kPicture, frame_.picture.server.size(),
+                                 table_.picture_rows, costs_.CrossingTo(Side::kServer, kPicture));
     }
     for (int id = 0; id < count_; ++id) {
-      for (const size_t side : {kAtRobot, kAtServer}) Compute(side, id);
-      for (const size_t side : {kAtRobot, kAtServer}) {
-        Scratch::Entry& entry = entries_[id];
-        entry.arrival_ms[side] = kNothing;
-        if (entry.missing[side].empty()) continue;
-        entry.arrival_ms[side] =
-            Send(side, id, entry.missing[side].size(), RowsOf(id), costs_.CrossingTo(side, id));
+      for (const Side side : kSides) Compute(side, id);
+      for (const Side side : kSides) {
+        const Range missing = frame_.operators[id].missing[side];
+        arrival_ms_[id][side] = missing.empty() ? kNothing
+                                                : Send(side, id, missing.size(), RowsOf(id),
+                                                       costs_.CrossingTo(side, id));
       }
     }
   }
 
   // x_n = 1: the answer ends on the robot.
   void TakeOutputs() {
-    for (const int id : network_.outputs) Take(kAtRobot, id);
+    for (const int id : network_.outputs) Take(Side::kRobot, id);
   }
 
-  double now_ms(size_t side) const { return now_ms_[side]; }
-  double busy_ms(size_t side) const { return busy_ms_[side]; }
-  double bytes(size_t receiver) const { return bytes_[receiver]; }
+  double now_ms(Side side) const { return now_ms_[side]; }
+  double busy_ms(Side side) const { return busy_ms_[side]; }
+  double bytes(Side receiver) const { return bytes_[receiver]; }
   double link_ms() const { return link_ms_; }
 
  private:
-  int RowsOf(int id) const { return network_.nodes[id].rows; }
+  int RowsOf(int id) const { return table_.nodes[id].rows; }
 
-  void FindOwners(const std::vector<Plan::Cut>& cuts) {
-    run_rows_.assign(1, network_.picture_rows);
-    int id = 0;
-    const auto own = [&](int end) {
-      const int run = static_cast<int>(run_rows_.size()) - 1;
-      for (; id < end; ++id) {
-        Scratch::Entry& entry = entries_[id];
-        entry.run = run;
-        entry.boundary = MapRowsOf(run_rows_.back(), network_.picture_rows, RowsOf(id));
-        entry.is_exchanged = network_.nodes[id].is_output;
-        entry.needed = entry.computed = entry.missing = {};
-      }
-    };
-    for (const Plan::Cut& cut : cuts) {
-      own(std::min(count_, cut.after + 1));
-      run_rows_.push_back(PictureRowsOf(cut.robot_thousandths, network_.picture_rows));
-    }
-    own(count_);
-    for (id = 0; id < count_; ++id) {
-      const Network::Node& node = network_.nodes[id];
-      for (int i = node.first_input; i < node.inputs_end; ++i) {
-        const int from = network_.inputs[i].from;
-        if (from == kPicture || !network_.nodes[from].is_kept) continue;
-        Scratch::Entry& read = entries_[from];
-        if (read.run != entries_[id].run) read.is_exchanged = true;
-      }
-      if (network_.last_reader[id] >= count_) {
-        entries_[id].is_exchanged = node.is_kept;
-      }
-    }
-    // A view's rows cross as those of the value it shows.
-    for (const int view : network_.views) {
-      if (view >= count_ || !entries_[view].is_exchanged) continue;
-      entries_[view].is_exchanged = false;
-      const Network::Node& node = network_.nodes[view];
-      const int from = network_.inputs[node.first_input].from;
-      if (from != kPicture) entries_[from].is_exchanged = true;
-    }
-  }
-
-  // Mirrors CompileRows of split.h.
-  void FindRows() {
-    for (int id = count_; id-- > 0;) {
-      const Network::Node& node = network_.nodes[id];
-      Scratch::Entry& entry = entries_[id];
-      const Range all = {0, node.rows};
-      if (node.is_output) entry.needed[kAtRobot] = all;
-      if (node.is_local && !entry.is_exchanged) {
-        for (const size_t side : {kAtRobot, kAtServer}) SetComputed(side, id, entry.needed[side]);
-        continue;
-      }
-      int boundary = std::clamp(entry.boundary, 0, node.rows);
-      if (!node.is_local) boundary = 2 * boundary >= node.rows ? node.rows : 0;
-      Range wanted = Hull(entry.needed[kAtRobot], entry.needed[kAtServer]);
-      if (network_.last_reader[id] >= count_) {
-        wanted = Hull(wanted, network_.wanted[id]);
-      }
-      const std::array<Range, 2> owned = {Range{0, boundary}, Range{boundary, node.rows}};
-      for (const size_t side : {kAtRobot, kAtServer}) {
-        const Range mine = Intersect(owned[side], wanted);
-        SetComputed(side, id, node.is_local || mine.empty() ? mine : all);
-        entry.missing[side] = node.is_local         ? Intersect(entry.needed[side], owned[1 - side])
-                              : owned[side].empty() ? entry.needed[side]
-                                                    : Range{};
-      }
-    }
-  }
-
-  void SetComputed(size_t side, int id, Range rows) {
-    entries_[id].computed[side] = rows;
-    if (rows.empty()) return;
-    const Network::Node& node = network_.nodes[id];
-    for (int i = node.first_input; i < node.inputs_end; ++i) {
-      const Network::Input& input = network_.inputs[i];
-      Range& needed = input.from == kPicture ? picture_[side] : entries_[input.from].needed[side];
-      needed = Hull(needed, input.rows->Of(rows));
-    }
-  }
-
-  void Compute(size_t side, int id) {
-    const Scratch::Entry& entry = entries_[id];
-    const int rows = entry.computed[side].size();
+  void Compute(Side side, int id) {
+    const int rows = frame_.operators[id].computed[side].size();
     if (rows == 0) return;
-    const Network::Node& node = network_.nodes[id];
-    for (int i = node.first_input; i < node.inputs_end; ++i) {
-      Take(side, network_.inputs[i].from);
-    }
+    const SplitTable::Node& node = table_.nodes[id];
+    for (int i = node.first_input; i < node.inputs_end; ++i) Take(side, table_.inputs[i].from);
     double ms = costs_.ms[side][id];
     if (rows != node.rows) {
       const double share = static_cast<double>(rows) / node.rows;
-      const double factor = side == kAtRobot ? situation_.robot_factor : situation_.server_factor;
-      ms = keeps_ ? factor * network_.ms[side].At(static_cast<size_t>(id),
-                                                  share * costs_.share[side][id])
+      ms = keeps_ ? costs_.factor[side] * network_.ms[side].At(static_cast<size_t>(id),
+                                                               share * costs_.share[side][id])
                   : ms * share;
     }
     Work(side, ms, id, "");
   }
 
-  void Work(size_t side, double ms, int id, const char* what) {
+  void Work(Side side, double ms, int id, const char* what) {
     now_ms_[side] += ms;
     busy_ms_[side] += ms;
-    Note(side == kAtRobot ? Timeline::Lane::kRobot : Timeline::Lane::kServer, id, what,
+    Note(side == Side::kRobot ? Timeline::Lane::kRobot : Timeline::Lane::kServer, id, what,
          now_ms_[side] - ms, now_ms_[side]);
   }
 
   // Returns when the rows arrive.
-  double Send(size_t receiver, int id, int rows, int all_rows, const Costs::Crossing& crossing) {
+  double Send(Side receiver, int id, int rows, int all_rows, const Costs::Crossing& crossing) {
     const double share = static_cast<double>(rows) / all_rows;
-    Work(1 - receiver, share * crossing.encode_ms, id, "encode ");
+    Work(PeerOf(receiver), share * crossing.encode_ms, id, "encode ");
     const double bytes = share * crossing.bytes;
-    const double mbit = receiver == kAtServer ? situation_.mbit_up : situation_.mbit_down;
-    const double ms = mbit > 0 ? situation_.link_factor * bytes * 8 / (mbit * 1000) : kNever;
+    const double ms = situation_.LinkMs(receiver, bytes);
     double& free_ms = link_free_ms_[receiver];
-    const double begin_ms = std::max(free_ms, now_ms_[1 - receiver]);
+    const double begin_ms = std::max(free_ms, now_ms_[PeerOf(receiver)]);
     free_ms = begin_ms + ms;
     bytes_[receiver] += bytes;
     link_ms_ += ms;
-    Note(receiver == kAtServer ? Timeline::Lane::kUp : Timeline::Lane::kDown, id, "", begin_ms,
+    Note(receiver == Side::kServer ? Timeline::Lane::kUp : Timeline::Lane::kDown, id, "", begin_ms,
          free_ms);
     return free_ms + situation_.round_trip_ms / 2;
   }
 
   // A side takes in what it gets of an operator's output where it first reads it.
-  void Take(size_t side, int id) {
-    double& arrival_ms = id == kPicture ? picture_arrival_ms_ : entries_[id].arrival_ms[side];
-    if (arrival_ms == kNothing || (id == kPicture && side == kAtRobot)) return;
-    if (side == kAtServer && !server_has_begun_) {
+  void Take(Side side, int id) {
+    double& arrival_ms = id == kPicture ? picture_arrival_ms_ : arrival_ms_[id][side];
+    if (arrival_ms == kNothing || (id == kPicture && side == Side::kRobot)) return;
+    if (side == Side::kServer && !server_has_begun_) {
       arrival_ms += situation_.server_queue_ms;
       server_has_begun_ = true;
     }
@@ -519,8 +304,9 @@ class CostModel::Walk {
     arrival_ms = kNothing;
     const Costs::Crossing& crossing = costs_.CrossingTo(side, id);
     const double share =
-        id == kPicture ? static_cast<double>(picture_[kAtServer].size()) / network_.picture_rows
-                       : static_cast<double>(entries_[id].missing[side].size()) / RowsOf(id);
+        id == kPicture
+            ? static_cast<double>(frame_.picture.server.size()) / table_.picture_rows
+            : static_cast<double>(frame_.operators[id].missing[side].size()) / RowsOf(id);
     Work(side, share * crossing.decode_ms, id, "decode ");
   }
 
@@ -530,26 +316,26 @@ class CostModel::Walk {
   }
   void Note(Timeline::Lane lane, int id, const char* what, double begin_ms, double end_ms) {
     if (timeline_ == nullptr) return;
-    Note(lane, what + (id == kPicture ? "picture" : network_.robot.operators[id].name), begin_ms,
-         end_ms);
+    Note(lane, what + (id == kPicture ? "picture" : network_.profiles.robot.operators[id].name),
+         begin_ms, end_ms);
   }
 
   const Network& network_;
+  const SplitTable& table_;
   const Situation& situation_;
   const Costs& costs_;
-  std::vector<Scratch::Entry>& entries_;
-  std::vector<int>& run_rows_;
+  SharedFrame& frame_;
+  std::vector<BySide<double>>& arrival_ms_;
   bool keeps_;
   int count_;
   Timeline* timeline_;
-  std::array<Range, 2> picture_;
   double picture_arrival_ms_ = kNothing;
   bool server_has_begun_ = false;
-  std::array<double, 2> now_ms_ = {};
-  std::array<double, 2> busy_ms_ = {};
+  BySide<double> now_ms_;
+  BySide<double> busy_ms_;
   // By receiver.
-  std::array<double, 2> link_free_ms_ = {};
-  std::array<double, 2> bytes_ = {};
+  BySide<double> link_free_ms_;
+  BySide<double> bytes_;
   double link_ms_ = 0;
 };
 
@@ -558,7 +344,7 @@ CostModel::CostModel(const Profile& robot, const Profile& server, const Situatio
 
 CostModel::CostModel(std::shared_ptr<const Network> network, const Situation& situation)
     : network_(std::move(network)), situation_(situation), scratch_(std::make_unique<Scratch>()) {
-  scratch_->entries.resize(network_->nodes.size());
+  scratch_->arrival_ms.resize(network_->table.nodes.size());
 }
 
 CostModel::CostModel(CostModel&& other) noexcept = default;
@@ -572,38 +358,37 @@ const CostModel::Costs& CostModel::CostsOf(bool keeps) const {
 
 CostModel CostModel::At(const Situation& situation) const { return {network_, situation}; }
 
-const Profile& CostModel::robot() const { return network_->robot; }
-const Profile& CostModel::server() const { return network_->server; }
+const Profile& CostModel::robot() const { return network_->profiles.robot; }
+const Profile& CostModel::server() const { return network_->profiles.server; }
 const std::vector<int>& CostModel::cut_places() const { return network_->cut_places; }
 
 double CostModel::BeginMs(bool keeps) const {
-  const Profile& robot = network_->robot;
+  const Profile& robot = network_->profiles.robot;
   return situation_.robot_factor *
          (robot.fit_ms + (keeps ? robot.decide_ms.At(situation_.robot_work) : 0.0));
 }
 
-double CostModel::EndMs() const { return situation_.robot_factor * network_->robot.read_ms; }
+double CostModel::EndMs() const {
+  return situation_.robot_factor * network_->profiles.robot.read_ms;
+}
 
 double CostModel::OperatorMs(Side side, int op, bool keeps) const {
-  return CostsOf(keeps).ms[static_cast<size_t>(side)][op];
+  return CostsOf(keeps).ms[side][op];
 }
 
 double CostModel::CrossingMs(Side receiver, int op, bool keeps) const {
-  const bool is_up = receiver == Side::kServer;
-  if (!is_linked() || (op != kPicture && !network_->nodes[op].is_kept)) {
+  if (!is_linked() || (op != kPicture && !network_->table.nodes[op].is_kept)) {
     return kNever;
   }
-  const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(static_cast<size_t>(receiver), op);
-  const double mbit = is_up ? situation_.mbit_up : situation_.mbit_down;
-  return crossing.encode_ms + crossing.decode_ms +
-         situation_.link_factor * crossing.bytes * 8 / (mbit * 1000);
+  const Costs::Crossing& crossing = CostsOf(keeps).CrossingTo(receiver, op);
+  return crossing.encode_ms + crossing.decode_ms + situation_.LinkMs(receiver, crossing.bytes);
 }
 
 Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
   if (plan.kind == Plan::Kind::kRemote) return PredictRemote(plan, timeline);
   Prediction prediction;
   if (plan.kind == Plan::Kind::kLocal && timeline == nullptr) {
-    prediction.robot_ms = BeginMs(plan.keeps) + CostsOf(plan.keeps).whole_ms[kAtRobot] + EndMs();
+    prediction.robot_ms = BeginMs(plan.keeps) + CostsOf(plan.keeps).whole_ms.robot + EndMs();
     prediction.latency_ms = prediction.robot_ms;
     SetEnergy(prediction);
     return prediction;
@@ -611,23 +396,23 @@ Prediction CostModel::Predict(const Plan& plan, Timeline* timeline) const {
   Walk walk(*this, plan, network_->count(), timeline);
   walk.Run(BeginMs(plan.keeps));
   walk.TakeOutputs();
-  prediction.latency_ms = walk.now_ms(kAtRobot) + EndMs();
-  prediction.robot_ms = walk.busy_ms(kAtRobot) + EndMs();
-  prediction.server_ms = walk.busy_ms(kAtServer);
-  prediction.up_bytes = walk.bytes(kAtServer);
-  prediction.down_bytes = walk.bytes(kAtRobot);
+  prediction.latency_ms = walk.now_ms(Side::kRobot) + EndMs();
+  prediction.robot_ms = walk.busy_ms(Side::kRobot) + EndMs();
+  prediction.server_ms = walk.busy_ms(Side::kServer);
+  prediction.up_bytes = walk.bytes(Side::kServer);
+  prediction.down_bytes = walk.bytes(Side::kRobot);
   prediction.link_ms = walk.link_ms();
   if (timeline != nullptr) {
     timeline->pieces.push_back(
-        {Timeline::Lane::kRobot, "read", walk.now_ms(kAtRobot), prediction.latency_ms});
+        {Timeline::Lane::kRobot, "read", walk.now_ms(Side::kRobot), prediction.latency_ms});
   }
   SetEnergy(prediction);
   return prediction;
 }
 
 Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const {
-  const Profile& robot = network_->robot;
-  const Profile& server = network_->server;
+  const Profile& robot = network_->profiles.robot;
+  const Profile& server = network_->profiles.server;
   const auto codec = std::ranges::find(robot.codecs, plan.codec, &ProfiledCodec::codec);
   Prediction prediction;
   prediction.latency_ms = kNever;
@@ -645,8 +430,9 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
     now_ms += ms;
     return ms;
   };
-  const auto cross = [&](Timeline::Lane lane, const char* name, double bytes, double mbit) {
-    prediction.link_ms += spend(lane, name, situation_.link_factor * bytes * 8 / (mbit * 1000));
+  const auto cross = [&](Side receiver, const char* name, double bytes) {
+    const auto lane = receiver == Side::kServer ? Timeline::Lane::kUp : Timeline::Lane::kDown;
+    prediction.link_ms += spend(lane, name, situation_.LinkMs(receiver, bytes));
     now_ms += situation_.round_trip_ms / 2;
     return bytes;
   };
@@ -654,8 +440,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   const double seen = codec->SeenOf(situation_.server_work);
   prediction.robot_ms += spend(kRobot, "fit", situation_.robot_factor * robot.fit_ms);
   prediction.robot_ms += spend(kRobot, "encode", situation_.robot_factor * codec->encode_ms);
-  prediction.up_bytes =
-      cross(kUp, "picture", codec->bytes.At(situation_.server_work), situation_.mbit_up);
+  prediction.up_bytes = cross(Side::kServer, "picture", codec->bytes.At(situation_.server_work));
   now_ms += situation_.server_queue_ms;
   const double server_factor = situation_.server_factor;
   prediction.server_ms += spend(kServer, "decode", server_factor * decode_ms);
@@ -665,9 +450,9 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
   prediction.server_ms +=
       spend(kServer, "network",
             plan.keeps && seen != situation_.server_work ? server_factor * network_->ServerMs(seen)
-                                                         : CostsOf(plan.keeps).whole_ms[kAtServer]);
+                                                         : CostsOf(plan.keeps).whole_ms.server);
   prediction.server_ms += spend(kServer, "encode answer", server_factor * server.answer_encode_ms);
-  prediction.down_bytes = cross(kDown, "answer", server.answer_bytes, situation_.mbit_down);
+  prediction.down_bytes = cross(Side::kRobot, "answer", server.answer_bytes);
   prediction.robot_ms +=
       spend(kRobot, "decode answer", situation_.robot_factor * robot.answer_decode_ms);
   prediction.robot_ms += spend(kRobot, "read", EndMs());
@@ -678,7 +463,7 @@ Prediction CostModel::PredictRemote(const Plan& plan, Timeline* timeline) const 
 
 // Power times time: the robot computes, else sends or receives, else waits.
 void CostModel::SetEnergy(Prediction& prediction) const {
-  const Profile& robot = network_->robot;
+  const Profile& robot = network_->profiles.robot;
   if (prediction.latency_ms == kNever) {
     prediction.energy_j = kNever;
     return;
@@ -697,14 +482,10 @@ Timeline CostModel::PredictTimeline(const Plan& plan) const {
   return timeline;
 }
 
-std::array<PlannedRows, 2> CostModel::RowsOf(const Plan& plan) const {
-  return Walk(*this, plan, network_->count()).Rows();
-}
-
 CostModel::Progress CostModel::PredictFirst(const Plan& plan, int operator_count) const {
   Walk walk(*this, plan, operator_count);
   walk.Run(BeginMs(plan.keeps));
-  return {walk.now_ms(kAtRobot), walk.now_ms(kAtServer)};
+  return {walk.now_ms(Side::kRobot), walk.now_ms(Side::kServer)};
 }
 
 }  // namespace cacheinf

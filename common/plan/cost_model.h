@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/side.h"
 #include "common/base/words.h"
 #include "common/plan/plan.h"
 #include "common/plan/profile.h"
-#include "sparse_ops/views.h"
 
 namespace cacheinf {
 
@@ -27,6 +27,9 @@ struct Situation {
   double server_factor = 1;
   double link_factor = 1;
   double server_queue_ms = 0;  // wait before a shared server takes a frame up
+
+  // How long the link is busy with bytes to this side; infinite if it is down.
+  double LinkMs(Side receiver, double bytes) const;
 
   bool operator==(const Situation&) const = default;
 };
@@ -54,13 +57,6 @@ struct Timeline {
 };
 constexpr Words<4> WordsOf(Timeline::Lane) { return {"robot", "up", "server", "down"}; }
 
-// Per operator, the rows that a side computes, and those that cross from it afterwards.
-struct PlannedRows {
-  std::vector<Range> computed;
-  std::vector<Range> sent;
-  Range sent_picture;
-};
-
 // Throws InputError, which says what to do, if the profiles are not of a robot and a server with
 // the same network under the same settings. `name`: the file that holds them, if any.
 void CheckArePair(const Profile& robot, const Profile& server, const std::string& name = {});
@@ -85,9 +81,6 @@ class CostModel {
   Prediction Predict(const Plan& plan) const { return Predict(plan, nullptr); }
   Timeline PredictTimeline(const Plan& plan) const;
   double Ms(const Plan& plan) const { return Predict(plan, nullptr).latency_ms; }
-
-  // For kSplit: the rows as CompileRows of split.h gives them for evenly spread active pixels.
-  std::array<PlannedRows, 2> RowsOf(const Plan& plan) const;
 
   // Where a cut may stand: all that crosses there is kept. Ascending from -1.
   const std::vector<int>& cut_places() const;

@@ -41,21 +41,26 @@ std::optional<double> NumberOf(std::string_view text) {
 }
 
 Cut ParseCut(const std::string& text, const Graph& graph) {
+  Cut cut;
   // Names may contain colons, too.
-  Cut cut = {ValueNamed(text, graph), 0};
-  if (cut.value != kNone) return cut;
-  const size_t colon = text.rfind(':');
-  const std::string name = text.substr(0, colon);
-  cut.value = ValueNamed(name, graph);
-  if (cut.value == kNone) {
-    throw InputError(fmt::format(
-        "--cut: the model has no value \"{}\"; cacheinf-profile inspect prints their names", name));
+  ValueId value = ValueNamed(text, graph);
+  if (value == kNone) {
+    const size_t colon = text.rfind(':');
+    const std::string name = text.substr(0, colon);
+    value = ValueNamed(name, graph);
+    if (value == kNone) {
+      throw InputError(fmt::format(
+          "--cut: the model has no value \"{}\"; cacheinf-profile inspect prints their names",
+          name));
+    }
+    const std::optional<double> share = NumberOf(text.substr(colon + 1));
+    if (!share || !(*share >= 0 && *share <= 1)) {
+      throw InputError(fmt::format("--cut: \"{}\" does not end in a share between 0 and 1", text));
+    }
+    cut.robot_thousandths = static_cast<int>(std::lround(*share * Cut::kAll));
   }
-  const std::optional<double> share = NumberOf(text.substr(colon + 1));
-  if (!share || !(*share >= 0 && *share <= 1)) {
-    throw InputError(fmt::format("--cut: \"{}\" does not end in a share between 0 and 1", text));
-  }
-  cut.robot_thousandths = static_cast<int>(std::lround(*share * 1000));
+  if (graph.value(value).is_constant()) throw InputError("a cut must be at a value that is kept");
+  cut.after = graph.value(value).producer;
   return cut;
 }
 
@@ -63,7 +68,11 @@ Cut ParseCut(const std::string& text, const Graph& graph) {
 
 std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& graph) {
   std::vector<Cut> cuts;
-  for (const std::string& text : texts) cuts.push_back(ParseCut(text, graph));
+  for (const std::string& text : texts) {
+    const Cut cut = ParseCut(text, graph);
+    std::erase_if(cuts, [&](const Cut& other) { return other.after == cut.after; });
+    cuts.insert(std::ranges::upper_bound(cuts, cut.after, {}, &Cut::after), cut);
+  }
   return cuts;
 }
 
@@ -72,10 +81,11 @@ std::string ToOptions(const Plan& plan, const Profile& profile) {
   if (plan.kind == Plan::Kind::kLocal) return fmt::format("--mode {}", keeping);
   std::string text = fmt::format("--mode {}", NameOf(plan.kind));
   if (plan.kind == Plan::Kind::kRemote) text += " --codec " + Quoted(plan.codec);
-  for (const Plan::Cut& cut : plan.cuts) {
+  for (const Cut& cut : plan.cuts) {
     const std::string value =
         cut.after < 0 ? kNameOfInput : profile.operators.at(static_cast<size_t>(cut.after)).name;
-    text += " --cut " + Quoted(fmt::format("{}:{}", value, cut.robot_thousandths / 1000.0));
+    text += " --cut " + Quoted(fmt::format("{}:{}", value,
+                                           static_cast<double>(cut.robot_thousandths) / Cut::kAll));
   }
   return text + fmt::format(" --server-mode {}", keeping);
 }

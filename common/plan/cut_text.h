@@ -7,12 +7,12 @@
 #include "common/model/graph/graph.h"
 #include "common/plan/plan.h"
 #include "common/plan/profile.h"
-#include "common/plan/split.h"
 
 namespace cacheinf {
 
 // Parses cuts as people write them: VALUE or VALUE:SHARE, the share between 0 and 1. A value is
-// named by its own name or by the operator that produces it; "picture" is the model's input. Throws
+// named by its own name or by the operator that produces it; "picture" is the model's input.
+// Returns them in the order of execution; of two behind one operator the last counts. Throws
 // InputError.
 std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& graph);
 

@@ -7,7 +7,7 @@ namespace cacheinf {
 std::string ToText(const Plan& plan) {
   std::string text = NameOf(plan.kind);
   if (plan.kind == Plan::Kind::kRemote) text += " " + plan.codec;
-  for (const Plan::Cut& cut : plan.cuts) {
+  for (const Cut& cut : plan.cuts) {
     text += fmt::format("{}{}:{}", text.ends_with("split") ? " " : ",", cut.after,
                         cut.robot_thousandths);
   }

@@ -9,20 +9,22 @@
 
 namespace cacheinf {
 
+// The operators behind a cut, up to the next one in order of execution, form a run. The robot owns
+// this share of a run's active rows, and everything before the first cut. A kept value read outside
+// its own run crosses to who needs it; each side computes all else that it needs. So two cuts of
+// one share trade halos.
+struct Cut {
+  static constexpr int kAll = 1000;
+
+  int after = -1;             // an operator; -1: behind the picture
+  int robot_thousandths = 0;  // in [0, kAll]
+
+  bool operator==(const Cut&) const = default;
+};
+
 // Who computes what of a frame, and in which form it crosses.
 struct Plan {
   enum class Kind : uint8_t { kLocal, kRemote, kSplit };
-
-  // A cut of split.h, by a profile's operators; -1: behind the picture. The operators behind it, up
-  // to the next cut, form a run. The robot owns this share of a run's active rows, and everything
-  // before the first cut. A kept value read outside its own run crosses to who needs it; each side
-  // computes all else that it needs. So two cuts of one share trade halos.
-  struct Cut {
-    int after = -1;
-    int robot_thousandths = 0;
-
-    bool operator==(const Cut&) const = default;
-  };
 
   Kind kind = Kind::kLocal;
   bool keeps = true;       // results from frame to frame: on the robot, in kRemote on the server
@@ -38,7 +40,7 @@ std::string ToText(const Plan& plan);
 
 // The first row of the picture that the robot does not own, if active pixels are spread evenly.
 constexpr int PictureRowsOf(int robot_thousandths, int picture_rows) {
-  return (robot_thousandths * picture_rows + 999) / 1000;
+  return (robot_thousandths * picture_rows + Cut::kAll - 1) / Cut::kAll;
 }
 
 // The same row of a map, from that of the picture.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/median.h"
+
 namespace cacheinf {
 namespace {
 
@@ -41,10 +43,6 @@ constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
 constexpr double kLeastFactor = 0.1;
 constexpr double kMostFactor = 20;
-
-double SendMs(const Situation& situation, double bytes) {
-  return situation.link_factor * bytes * 8 / (situation.mbit_up * 1000);
-}
 
 double HopedMbit(const PlanChooser::OneWay& way, const PlanChooser::OneWay& other) {
   const PlanChooser::OneWay& known = way.mbit ? way : other;
@@ -152,7 +150,7 @@ Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) cons
   if (plan.kind == Plan::Kind::kRemote && model.is_linked()) {
     const CodecFactors& factors = codecs_.at(plan.codec);
     const double more_bytes = (factors.bytes.value() - 1) * prediction.up_bytes;
-    const double more_link_ms = SendMs(model.situation(), more_bytes);
+    const double more_link_ms = model.situation().LinkMs(Side::kServer, more_bytes);
     const double more_robot_ms = (factors.robot.value() - 1) * prediction.robot_ms;
     prediction.up_bytes += more_bytes;
     prediction.link_ms += more_link_ms;
@@ -313,7 +311,7 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
   if (!is_whole) server_.Note(taken.server_ms, expected.server_ms);
   // The fixed time of a message says nothing about the bandwidth.
   const double link_ms =
-      expected.link_ms + SendMs(situation_, taken.sent_bytes - expected.up_bytes);
+      expected.link_ms + situation_.LinkMs(Side::kServer, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);
   factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
   factors.robot.Note(taken.latency_ms - taken.waiting_ms, expected.robot_ms);
@@ -339,12 +337,7 @@ void PlanChooser::Median::Add(double number) {
   if (last_.size() > kFramesOfMedian) last_.pop_front();
 }
 
-double PlanChooser::Median::value() const {
-  std::vector<double> sorted(last_.begin(), last_.end());
-  const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  return *middle;
-}
+double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last_.end()}); }
 
 std::string PlanChooser::Reason() const {
   std::vector<const Candidate*> sorted;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/words.h"
+#include "common/base/side.h"
 #include "common/codec/slice_codec.h"
 #include "common/plan/curve.h"
 #include "sparse_ops/window.h"
@@ -19,9 +19,6 @@
 // a tenth of the work, in many places half of it.
 
 namespace cacheinf {
-
-enum class Side : uint8_t { kRobot, kServer };
-constexpr Words<2> WordsOf(Side) { return {"robot", "server"}; }
 
 // An operator as planners see it. Both sides' profiles of a model list the same operators in order
 // of execution. Planners take the network's properties from the robot's profile.

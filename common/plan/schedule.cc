@@ -33,7 +33,7 @@ ScheduleJson ToJson(const Schedule::Bucket& bucket) {
   if (bucket.plan.kind == Plan::Kind::kSplit) {
     json["after"] = ScheduleJson::array();
     json["robot_thousandths"] = ScheduleJson::array();
-    for (const Plan::Cut& cut : bucket.plan.cuts) {
+    for (const Cut& cut : bucket.plan.cuts) {
       json["after"].push_back(cut.after);
       json["robot_thousandths"].push_back(cut.robot_thousandths);
     }
@@ -65,7 +65,8 @@ Schedule::Bucket ReadBucket(const CheckedJson& json) {
     int64_t least = -1;
     for (size_t i = 0; i < after.size(); ++i) {
       if (after[i] < least || after[i] > kLastOperator) json.Refuse("after", "ascending operators");
-      if (shares[i] < 0 || shares[i] > 1000) json.Refuse("robot_thousandths", "between 0 and 1000");
+      if (shares[i] < 0 || shares[i] > Cut::kAll)
+        json.Refuse("robot_thousandths", "between 0 and 1000");
       least = after[i] + 1;
       bucket.plan.cuts.push_back({static_cast<int>(after[i]), static_cast<int>(shares[i])});
     }

@@ -70,7 +70,7 @@ std::optional<Mode> ModeOf(const Subject& subject, const Plan& plan) {
   mode.needs_server = true;
   mode.config.mode = RobotConfig::Mode::kSplit;
   const Graph& graph = subject.compiled->graph();
-  for (const Plan::Cut& cut : plan.cuts) {
+  for (const Cut& cut : plan.cuts) {
     const ValueId value =
         cut.after < 0 ? graph.inputs.front() : graph.operators[cut.after].outputs.front();
     const std::string& name = graph.value(value).name;

@@ -210,7 +210,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
   const DecidedFrame& whole = frames_.Whole();
   for (ModelState* state : {&one, &robot}) state->Apply(whole.decision, whole.picture(), policy);
   // From the first map on, and again half way.
-  const std::vector<Cut> cuts = {{graph.inputs[0], 500}, {graph.operators[4].outputs[0], 400}};
+  const std::vector<Cut> cuts = {{-1, 500}, {4, 400}};
   int waits_of_exchanges = 0;
   // What crosses and when, without the rows. Graphs end there.
   std::set<std::vector<int>> known;
@@ -220,17 +220,16 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
     const DecidedFrame& frame = frames_.Next();
     one.Apply(frame.decision, frame.picture(), policy);
     const std::vector<int> robot_rows = {first + 2 * (i % 5), second - 2 * (i % 4)};
-    const SplitRows rows = CompileRows(
-        graph, robot.layout(), OwnershipOf(graph, robot.layout(), cuts, robot_rows, kHeight));
+    const SplitRows rows = RowCompiler(graph, robot.layout()).Compile(cuts, robot_rows);
     const Counts before = device_->counts();
     ApplyTogether(frame, policy, rows, robot, server);
     const Counts counts = device_->counts() - before;
     int exchanges = 0;
     std::vector<int> crossing;
     for (const Transfer& transfer : rows.transfers) {
-      if (!transfer.robot_to_server) ++exchanges;
+      if (transfer.from == Side::kServer) ++exchanges;
       crossing.insert(crossing.end(), {static_cast<int>(transfer.after_stages), transfer.value,
-                                       transfer.robot_to_server ? 1 : 0});
+                                       static_cast<int>(transfer.from)});
     }
     const auto expected = Outputs(one);
     const auto actual = Outputs(robot);

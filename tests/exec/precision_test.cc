@@ -149,21 +149,17 @@ TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
   ModelState robot(Model(Tiles::kSmall, 6), options);
   ModelState server(Model(Tiles::kByCount, 7), options);
   robot.Apply(frames_.Whole().decision, frames_.frame().picture(), {});
-  ValueId inner = kNone;
-  for (const Operator& op : graph_->operators) {
-    if (inner == kNone && op.As<op::Conv>()) inner = op.outputs[0];
-  }
-  const std::vector<Cut> cuts = {{graph_->inputs[0], 500}, {inner, 300}};
+  const auto is_conv = [](const Operator& op) { return op.As<op::Conv>() != nullptr; };
+  const auto conv = std::ranges::find_if(graph_->operators, is_conv) - graph_->operators.begin();
+  const std::vector<Cut> cuts = {{-1, 500}, {static_cast<int>(conv), 300}};
   int crossed = 0;
   for (int i = 0; i < 4; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     const DecidedFrame& frame = frames_.Next();
     const std::vector<int> robot_rows = {10 + 4 * i, 24 - 4 * i};
-    const SplitRows rows = CompileRows(
-        *graph_, robot.layout(), OwnershipOf(*graph_, robot.layout(), cuts, robot_rows, kSize));
+    const SplitRows rows = RowCompiler(*graph_, robot.layout()).Compile(cuts, robot_rows);
     ApplyTogether(frame, {}, rows, robot, server);
-    crossed +=
-        static_cast<int>(std::ranges::count(rows.transfers, false, &Transfer::robot_to_server));
+    crossed += static_cast<int>(std::ranges::count(rows.transfers, Side::kServer, &Transfer::from));
     ExpectOutputs(robot, DenseOutputs(dense, frame));
   }
   EXPECT_GT(crossed, 0) << "nothing came from the server";

@@ -123,9 +123,7 @@ class Pair {
     }
   }
 
-  SplitRows RowsOf(const Ownership& ownership) const {
-    return CompileRows(graph(), robot_->layout(), ownership);
-  }
+  RowCompiler compiler() const { return {graph(), robot_->layout()}; }
 
   // Has both sides compute a frame together, and one state alone. After `stages` stages, if there
   // are that many, the sides give the frame up, one of them perhaps `more_stages` later, and the
@@ -276,13 +274,14 @@ class Pair {
 
   size_t Lose(const Transfer& transfer) {
     std::vector<uint8_t> bytes;
-    (transfer.robot_to_server ? robot_ : server_)->Pack(transfer.value, transfer.rows, &bytes);
+    (transfer.from == Side::kRobot ? robot_ : server_)->Pack(transfer.value, transfer.rows, &bytes);
     return bytes.size();
   }
 
   size_t Cross(const Transfer& transfer) {
-    ModelState& from = transfer.robot_to_server ? *robot_ : *server_;
-    ModelState& to = transfer.robot_to_server ? *server_ : *robot_;
+    const bool goes_up = transfer.from == Side::kRobot;
+    ModelState& from = goes_up ? *robot_ : *server_;
+    ModelState& to = goes_up ? *server_ : *robot_;
     std::vector<uint8_t> bytes;
     ExpectSameRows(from, transfer.value, transfer.rows, "sent");
     from.Pack(transfer.value, transfer.rows, &bytes);
@@ -308,18 +307,18 @@ class Pair {
 };
 
 // Random rows for every operator, and some values that cross.
-Ownership RandomOwnership(const Pair& pair, std::mt19937& random) {
+SharedFrame RandomOwners(Pair& pair, std::mt19937& random) {
   const Graph& graph = pair.graph();
-  Ownership ownership;
-  ownership.is_exchanged.assign(graph.values.size(), false);
+  SharedFrame owners;
   const uint32_t of_ten = 1 + static_cast<uint32_t>(random() % 9);
   for (const Operator& op : graph.operators) {
     const auto rows = static_cast<uint32_t>(RowCount(graph, op));
-    ownership.robot_rows.push_back(static_cast<int>(random() % (rows + 1)));
-    ownership.is_divided.push_back(op.outputs[0] % 2 == 0);
-    for (const ValueId id : op.outputs) ownership.is_exchanged[id] = random() % 10 < of_ten;
+    const int boundary = static_cast<int>(random() % (rows + 1));
+    const bool is_exchanged = random() % 10 < of_ten && pair.robot().is_kept(op.outputs[0]);
+    owners.operators.push_back(
+        {.boundary = boundary, .is_divided = op.outputs[0] % 2 == 0, .is_exchanged = is_exchanged});
   }
-  return ownership;
+  return owners;
 }
 
 class Slices : public testing::TestWithParam<Network> {
@@ -393,18 +392,13 @@ class Slices : public testing::TestWithParam<Network> {
   // Runs a frame at every cut of one value, with each of these shares of the rows on the robot.
   void ExpectSameAtEverySingleCut(Pair& pair, const std::vector<int>& shares) {
     int cuts = 0;
-    std::vector<ValueId> values = pair.graph().inputs;
-    for (const Operator& op : pair.graph().operators) values.push_back(op.outputs[0]);
-    for (const ValueId value : values) {
+    for (int place = -1; place < std::ssize(pair.graph().operators); ++place) {
       for (const int thousandths : shares) {
-        SCOPED_TRACE(testing::Message()
-                     << "cut at '" << pair.graph().value(value).name << "', " << thousandths);
+        SCOPED_TRACE(testing::Message() << "cut behind " << place << ", " << thousandths);
         const TestFrame frame = NextFrame();
-        const std::vector<Cut> cuts_here = {{value, thousandths}};
-        const Ownership ownership =
-            OwnershipOf(pair.graph(), pair.robot().layout(), cuts_here,
-                        RobotRowsOf(cuts_here, frame.decision.changed), kHeight);
-        pair.Frame(frame, pair.RowsOf(ownership));
+        const std::vector<Cut> cuts_here = {{place, thousandths}};
+        pair.Frame(frame, pair.compiler().Compile(cuts_here,
+                                                  RobotRowsOf(cuts_here, frame.decision.changed)));
         ASSERT_NO_FATAL_FAILURE(pair.ExpectSameAnswer());
         ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
         ++cuts;
@@ -464,14 +458,11 @@ TEST_P(Slices, WhateverRowsEachSideOwnsTheAnswerHasTheBitsOfOneState) {
       const TestFrame frame = step > 0 && chance < 8 ? ScrolledFrame(step)
                               : chance == 8          ? WholeFrame()
                                                      : NextFrame();
-      Ownership ownership = RandomOwnership(pair, random_);
-      for (size_t id = 0; id < ownership.is_exchanged.size(); ++id) {
-        if (!pair.robot().is_kept(static_cast<ValueId>(id))) ownership.is_exchanged[id] = false;
-      }
+      const SplitRows rows = pair.compiler().Compile(RandomOwners(pair, random_));
       const bool gives_up = random_() % 8 == 0;
       const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
       abandoned += gives_up;
-      pair.Frame(frame, pair.RowsOf(ownership), stages, random_() % 6);
+      pair.Frame(frame, rows, stages, random_() % 6);
       if (!gives_up) {
         ASSERT_NO_FATAL_FAILURE(pair.ExpectSameWhereHeld(pair.server()));
       }
@@ -500,7 +491,8 @@ TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
                                                      : NextFrame(has_refreshes);
       const bool gives_up = random_() % 8 == 0;
       const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
-      pair.Frame(frame, pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
+      pair.Frame(frame, pair.compiler().Compile(RandomOwners(pair, random_)), stages,
+                 random_() % 6);
       for (ModelState* side : {&pair.robot(), &pair.server()}) {
         if (gives_up && side == &pair.server()) continue;
         const std::optional<StoredPixel> fault = side->CheckStored(400, static_cast<uint32_t>(i));
@@ -514,20 +506,19 @@ TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
 }
 
 // Rows that stay where they are: the robot owns the upper half of everything.
-Ownership Halves(const Pair& pair) {
-  Ownership ownership;
-  ownership.is_exchanged.assign(pair.graph().values.size(), false);
+SplitRows Halves(const Pair& pair) {
+  SharedFrame owners;
   for (const Operator& op : pair.graph().operators) {
-    ownership.robot_rows.push_back(RowCount(pair.graph(), op) / 2);
-    ownership.is_divided.push_back(true);
-    for (const ValueId id : op.outputs) ownership.is_exchanged[id] = id % 3 == 0;
+    owners.operators.push_back({.boundary = RowCount(pair.graph(), op) / 2,
+                                .is_divided = true,
+                                .is_exchanged = op.outputs[0] % 3 == 0});
   }
-  return ownership;
+  return pair.compiler().Compile(owners);
 }
 
 TEST_P(Slices, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
   Pair pair = MakePair({.kind = ChangePolicy::Kind::kFixed, .growth = 1});
-  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const SplitRows rows = Halves(pair);
   // Rows new to the server are computed whole, though nothing moves.
   TestFrame still;
   still.picture = picture_;
@@ -563,7 +554,7 @@ TEST_P(Slices, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
     const bool gives_up = random_() % 8 == 0;
     const size_t stages = gives_up ? random_() % pair.robot().stage_count() : SIZE_MAX;
     const TestFrame frame = NextFrame();
-    pair.Frame(frame, pair.RowsOf(RandomOwnership(pair, random_)), stages, random_() % 6);
+    pair.Frame(frame, pair.compiler().Compile(RandomOwners(pair, random_)), stages, random_() % 6);
     dense.SetPicture(View(frame.picture));
     dense.Run();
     error_of_one += RelativeErrorOf(Outputs(pair.one()), Outputs(dense));
@@ -580,7 +571,7 @@ TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed, .stem_depth = 1});
   pair.Begin(picture);
   EXPECT_FALSE(pair.policy().can_split());
-  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const SplitRows rows = Halves(pair);
   const TestFrame frame;
   const std::string refusal = RefusalOf(
       [&] { pair.robot().BeginFrame(frame.decision, View(picture), pair.policy(), &rows.robot); });
@@ -602,9 +593,9 @@ TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
   frame.picture = RandomPicture(random);
   Pair pair(TenNetworks()[1], {.kind = ChangePolicy::Kind::kFixed});
   pair.Begin(frame.picture);
-  const std::vector<Cut> cut = {{pair.graph().inputs[0], 0}};
-  const SplitRows rows = pair.RowsOf(OwnershipOf(
-      pair.graph(), pair.robot().layout(), cut, RobotRowsOf(cut, frame.decision.changed), kHeight));
+  const std::vector<Cut> cut = {{-1, 0}};
+  const SplitRows rows =
+      pair.compiler().Compile(cut, RobotRowsOf(cut, std::as_const(frame.decision.changed)));
   pair.Frame(frame, rows);
   pair.ExpectSameAnswer();
   const auto before = Outputs(pair.one());
@@ -617,7 +608,7 @@ TEST(SplitPolicyTest, ARefreshSendsThePictureAgain) {
 
 TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
   Pair pair = MakePair({});
-  const SplitRows rows = pair.RowsOf(Halves(pair));
+  const SplitRows rows = Halves(pair);
   for (int i = 0; i < 20; ++i) {
     TestFrame frame;
     if (i % 4 == 1) picture_ = Changed(picture_, random_, frame.decision.changed);
@@ -634,7 +625,7 @@ TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
     // Only changes cross, and nothing is computed beyond the rows and their halo.
     size_t least = 0;
     for (const Transfer& transfer : rows.transfers) {
-      const ModelState& from = transfer.robot_to_server ? pair.robot() : pair.server();
+      const ModelState& from = transfer.from == Side::kRobot ? pair.robot() : pair.server();
       const Value& value = pair.graph().value(transfer.value);
       const Mask changed = Pair::ChangedOf(from, transfer.value);
       const int64_t pixels = CountActive(CutRows(changed.view(), transfer.rows));
@@ -645,18 +636,18 @@ TEST_P(Slices, WhatStandsStillIsNeitherComputedNorSent) {
                                               512.0 * static_cast<double>(rows.transfers.size()));
     for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
       const ValueId output = pair.graph().operators[id].outputs[0];
-      for (const bool is_robot : {true, false}) {
+      for (const Side side : kSides) {
+        const bool is_robot = side == Side::kRobot;
         Mask mine = Pair::ChangedOf(is_robot ? pair.robot() : pair.server(), output);
         Mask received(mine.view().height, mine.view().width);
         for (const Transfer& transfer : rows.transfers) {
-          if (transfer.value != output || transfer.robot_to_server == is_robot) continue;
+          if (transfer.value != output || transfer.from == side) continue;
           SetRectangle(transfer.rows, {0, received.view().width}, received);
         }
         Subtract(std::as_const(mine), std::as_const(received), mine);
-        const FrameRows& own = is_robot ? rows.robot : rows.server;
-        ClearRectangle(own.computed[id], {0, received.view().width}, mine);
+        ClearRectangle(rows[side].computed[id], {0, received.view().width}, mine);
         EXPECT_TRUE(IsEmpty(std::as_const(mine)))
-            << (is_robot ? "robot" : "server") << ", '" << pair.graph().operators[id].name << "'";
+            << NameOf(side) << ", '" << pair.graph().operators[id].name << "'";
       }
     }
   }

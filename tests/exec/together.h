@@ -21,8 +21,9 @@ inline void ApplyTogether(const DecidedFrame& frame, const ChangePolicy& policy,
   auto transfer = rows.transfers.begin();
   for (size_t stage = 0; stage <= robot.stage_count(); ++stage) {
     for (; transfer != rows.transfers.end() && transfer->after_stages == stage; ++transfer) {
-      ModelState& from = transfer->robot_to_server ? robot : server;
-      ModelState& to = transfer->robot_to_server ? server : robot;
+      const bool goes_up = transfer->from == Side::kRobot;
+      ModelState& from = goes_up ? robot : server;
+      ModelState& to = goes_up ? server : robot;
       std::vector<uint8_t> bytes;
       from.Pack(transfer->value, transfer->rows, &bytes);
       ASSERT_EQ(to.Unpack(transfer->value, transfer->rows, bytes), nullptr);

@@ -13,23 +13,23 @@
 
 namespace cacheinf {
 
-// The values at which there may be cuts.
-inline std::vector<ValueId> ValuesToCut(const ModelState& state) {
-  const Graph& graph = state.graph();
-  std::vector<ValueId> values = graph.inputs;
-  for (const Operator& op : graph.operators) {
-    if (state.is_kept(op.outputs[0])) values.push_back(op.outputs[0]);
+// Where cuts may stand: the picture, then operators.
+inline std::vector<int> PlacesOfCuts(const ModelState& state) {
+  const std::vector<Operator>& operators = state.graph().operators;
+  std::vector<int> places = {-1};
+  for (OpId id = 0; id < std::ssize(operators); ++id) {
+    if (state.is_kept(operators[id].outputs[0])) places.push_back(id);
   }
-  return values;
+  return places;
 }
 
 // About four cuts.
-inline std::vector<Cut> RandomCuts(const std::vector<ValueId>& values, std::mt19937& random) {
+inline std::vector<Cut> RandomCuts(const std::vector<int>& places, std::mt19937& random) {
   std::vector<Cut> cuts;
-  for (const ValueId value : values) {
-    if (random() % values.size() >= 4) continue;
+  for (const int place : places) {
+    if (random() % places.size() >= 4) continue;
     const int share = static_cast<int>(random() % 5) * 250;
-    cuts.push_back({value, share});
+    cuts.push_back({place, share});
   }
   return cuts;
 }

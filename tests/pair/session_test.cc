@@ -52,16 +52,15 @@ TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
     ++frames;
     ASSERT_EQ(world.robot().counts().together, frames);
   };
-  for (const ValueId value : world.values()) {
+  for (const int place : world.places()) {
     for (const int thousandths : {0, 500}) {
-      SCOPED_TRACE(testing::Message()
-                   << "cut at '" << world.graph().value(value).name << "', " << thousandths);
-      ASSERT_NO_FATAL_FAILURE(answer({{value, thousandths}}));
+      SCOPED_TRACE(testing::Message() << "cut behind " << place << ", " << thousandths);
+      ASSERT_NO_FATAL_FAILURE(answer({{place, thousandths}}));
     }
   }
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) {
-    ASSERT_NO_FATAL_FAILURE(answer(RandomCuts(world.values(), random)));
+    ASSERT_NO_FATAL_FAILURE(answer(RandomCuts(world.places(), random)));
   }
 }
 
@@ -71,17 +70,12 @@ TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
   world.AnswerUntilReady();
   std::mt19937 random(8);
   std::vector<std::vector<Cut>> all_cuts;
-  for (const ValueId value : world.values()) all_cuts.push_back({{value, 500}});
-  for (int i = 0; i < 60; ++i) all_cuts.push_back(RandomCuts(world.values(), random));
+  for (const int place : world.places()) all_cuts.push_back({{place, 500}});
+  for (int i = 0; i < 60; ++i) all_cuts.push_back(RandomCuts(world.places(), random));
   uint64_t in_all = 0;
   for (const std::vector<Cut>& cuts : all_cuts) {
     world.robot().SetCuts(cuts);
-    std::string names;
-    for (const Cut& cut : cuts) {
-      names +=
-          world.graph().value(cut.value).name + ":" + std::to_string(cut.robot_thousandths) + " ";
-    }
-    SCOPED_TRACE(names);
+    SCOPED_TRACE(ToText({.kind = Plan::Kind::kSplit, .cuts = cuts}));
     const int rows = 1 + static_cast<int>(random() % kHeight);
     const int columns = 1 + static_cast<int>(random() % kWidth);
     for (int i = 0; i < 4; ++i) {
@@ -105,8 +99,8 @@ TEST_P(Sessions, WhateverIsLateOrLostTheAnswerHasTheBitsOfADenseRun) {
     world.Connect("20mbit,1ms");
     world.AnswerUntilReady();
     for (int i = 0; i < 60; ++i) {
-      const ValueId value = world.values()[random() % world.values().size()];
-      if (random() % 4 == 0) world.robot().SetCuts({{value, random() % 2 == 0 ? 0 : 500}});
+      const int place = world.places()[random() % world.places().size()];
+      if (random() % 4 == 0) world.robot().SetCuts({{place, random() % 2 == 0 ? 0 : 500}});
       const bool hurries = random() % 3 == 0;
       world.Answer(hurries ? milliseconds(random() % 8) : SplitRobot::kNever);
       world.TakeTurns(static_cast<int>(random() % 50));
@@ -128,7 +122,7 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
     world.Answer();
     return Milliseconds(world.robot().part()->queueing);
   };
-  world.robot().SetCuts({{world.graph().inputs.front(), 0}});
+  world.robot().SetCuts({{-1, 0}});
   queueing_ms(1);
   const double at_2 = queueing_ms(2);
   const double at_5 = queueing_ms(5);
@@ -138,8 +132,7 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
   EXPECT_NEAR(at_2, 2 * stages, 0.5);
 
   // Between them the server waits for the robot, not for others.
-  world.robot().SetCuts(
-      {{world.graph().inputs.front(), 0}, {world.values()[1], 1000}, {world.values()[4], 0}});
+  world.robot().SetCuts({{-1, 0}, {world.places()[1], 1000}, {world.places()[4], 0}});
   queueing_ms(1);
   EXPECT_NEAR(queueing_ms(5), 5 * (stages - 1), 0.5);
 }
@@ -148,7 +141,7 @@ TEST_F(SessionTest, AGivenUpFrameIsNoReasonToThinkTheServerIdle) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.graph().inputs.front(), 0}});
+  world.robot().SetCuts({{-1, 0}});
   world.SetOthersTime(milliseconds(5));
   world.Answer(world.Change(1, 1));
   world.Answer(world.Change(1, 1), milliseconds(0));
@@ -184,7 +177,7 @@ TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
   SessionWorld world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   world.Connect();
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.values()[3], 500}});
+  world.robot().SetCuts({{world.places()[3], 500}});
   for (int i = 0; i < 60; ++i) {
     world.Answer();
     if (world.decision().kind == FrameDecision::Kind::kWhole) world.ExpectDenseAnswer();
@@ -196,7 +189,7 @@ TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
 TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("1500kbit,3ms");
-  world.robot().SetCuts({{world.values()[1], 0}});
+  world.robot().SetCuts({{world.places()[1], 0}});
   world.AnswerUntilReady();
   // The first map, whole, takes longer than a frame has.
   const auto before = world.robot().counts();
@@ -219,7 +212,7 @@ TEST_F(SessionTest, OneLateFrameDoesNotMakeTheNextLate) {
 TEST_F(SessionTest, WhereTheServerHasNothingYetTheRobotDoesNotWaitForIt) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("1500kbit,3ms");
-  world.robot().SetCuts({{world.values()[1], 0}});
+  world.robot().SetCuts({{world.places()[1], 0}});
   while (world.robot().counts().given_up == 0) {
     world.Answer(milliseconds(40));
     world.TakeTurns(20);
@@ -232,7 +225,7 @@ TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("1500kbit,3ms");
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.values()[1], 0}, {world.values()[4], 1000}});
+  world.robot().SetCuts({{world.places()[1], 0}, {world.places()[4], 1000}});
   for (int i = 0; i < 3; ++i) world.Answer();
   world.TakeTurns(1000);
   world.Answer(world.Change(1, 1));  // the answer is still on its way
@@ -250,7 +243,7 @@ TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("1000mbit,20ms");
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.graph().inputs.front(), 0}});
+  world.robot().SetCuts({{-1, 0}});
   world.Answer(world.Change(1, 1));
   EXPECT_EQ(world.robot().alone_since(), std::nullopt);
   world.TakeTurns(1000);
@@ -272,7 +265,7 @@ TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.values()[1], 0}, {world.values()[4], 1000}});
+  world.robot().SetCuts({{world.places()[1], 0}, {world.places()[4], 1000}});
   for (int i = 0; i < 3; ++i) world.Answer();
   world.Answer(world.Change(1, 1));
   const uint64_t little = world.robot().part()->received_bytes;
@@ -303,7 +296,7 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
        }});
   world.Connect();
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.values()[8], 0}});
+  world.robot().SetCuts({{world.places()[8], 0}});
   world.Answer();
   world.TakeTurns(5);
   robot.clear();
@@ -333,9 +326,8 @@ TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   world.SlowDown({2, busy, advance}, {2, busy, advance});
   world.Connect();
   world.AnswerUntilReady();
-  const ValueId input = world.graph().inputs[0];
-  const std::vector<Cut> to_the_end = {{input, 0}};
-  const std::vector<Cut> and_back = {{input, 0}, {world.values()[4], 1000}};
+  const std::vector<Cut> to_the_end = {{-1, 0}};
+  const std::vector<Cut> and_back = {{-1, 0}, {world.places()[4], 1000}};
   for (const std::vector<Cut>& cuts : {to_the_end, and_back}) {
     world.robot().SetCuts(cuts);
     for (int i = 0; i < 3; ++i) world.Answer();  // a frame's work is known only later
@@ -383,7 +375,7 @@ TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
   SessionWorld world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kFixed}, MakeTf32Backend);
   world.Connect();
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.values()[3], 500}});
+  world.robot().SetCuts({{world.places()[3], 500}});
   for (int i = 0; i < 3; ++i) world.Answer();
   EXPECT_EQ(world.connection().fault(), "");
   EXPECT_GT(world.robot().counts().together, 3);
@@ -392,7 +384,7 @@ TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
 // The server has already computed what it is asked for now, but this robot does not have it.
 TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
   SessionWorld world(Yolo(), folder_);
-  const std::vector<Cut> cuts = {{world.values()[1], 0}};
+  const std::vector<Cut> cuts = {{world.places()[1], 0}};
   world.Connect();
   world.robot().SetCuts(cuts);
   world.AnswerUntilReady();
@@ -408,7 +400,7 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
   world.AnswerUntilReady();
-  world.robot().SetCuts({{world.values()[3], 500}});
+  world.robot().SetCuts({{world.places()[3], 500}});
   // Tell the server of a frame that the robot knows nothing of.
   message::Frame stray{.decision = world.decision(), .follows = world.decision().number - 1};
   stray.decision.number += 1;
@@ -430,7 +422,7 @@ TEST_F(SessionTest, WhenTheLinkDiesTheRobotAnswersAlone) {
     world.Connect("20mbit,3ms", kBuild, milliseconds(200 + 7 * round));
     world.AnswerUntilReady();
     if (!world.connection().fault().empty()) continue;
-    world.robot().SetCuts({{world.values()[3], 500}});
+    world.robot().SetCuts({{world.places()[3], 500}});
     while (world.connection().fault().empty()) world.Answer();
     world.Answer();
     EXPECT_GT(world.robot().counts().together, 1);

@@ -43,7 +43,7 @@ class SessionWorld {
         dense_(model_, {{}, Keep::kAll}),
         state_(model_, {{}, Keep::kAll, false, true}),
         pack_(PackForServers(*graph_)),
-        values_(ValuesToCut(state_)) {}
+        places_(PlacesOfCuts(state_)) {}
 
   // Makes a new link, with a new session behind it.
   void Connect(const std::string& shape = "", const std::string& build = kBuild,
@@ -147,9 +147,7 @@ class SessionWorld {
     const FrameDecision& decision = clip_.Change(rows, columns);
     const std::vector<int> robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
     const std::vector<Transfer> transfers =
-        CompileRows(*graph_, state_.layout(),
-                    OwnershipOf(*graph_, state_.layout(), cuts, robot_rows, kHeight))
-            .transfers;
+        RowCompiler(*graph_, state_.layout()).Compile(cuts, robot_rows).transfers;
     std::vector<std::vector<float>> before;
     for (const Transfer& transfer : transfers) {
       before.push_back(Numbers(dense_, transfer.value));
@@ -164,7 +162,7 @@ class SessionWorld {
 
   std::chrono::nanoseconds now() const { return channels_->clock.Now(); }
   const Graph& graph() const { return *graph_; }
-  const std::vector<ValueId>& values() const { return values_; }
+  const std::vector<int>& places() const { return places_; }
   const FrameDecision& decision() const { return clip_.decision(); }
   ModelState& state() { return state_; }
   SplitRobot& robot() { return *robot_; }
@@ -187,7 +185,7 @@ class SessionWorld {
   Slowdown server_slowdown_;
   Session::Solve solve_;
   std::chrono::nanoseconds others_time_{0};
-  const std::vector<ValueId> values_;
+  const std::vector<int> places_;
   std::unique_ptr<ChannelPair> channels_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<ServerConnection> connection_;

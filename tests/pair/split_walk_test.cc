@@ -43,7 +43,7 @@ class WalkPair {
         alone_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
                                                      std::make_unique<CpuBackend>())),
         robot_(model_, options_),
-        robot_walk_(SplitWalk::Side::kRobot, robot_, SendInto(to_server_)) {
+        robot_walk_(Side::kRobot, robot_, SendInto(to_server_)) {
     ReplaceServer();
   }
 
@@ -62,8 +62,7 @@ class WalkPair {
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(model_, options_);
     Fill(*server_, graph().inputs[0], std::nanf(""));
-    server_walk_ =
-        std::make_unique<SplitWalk>(SplitWalk::Side::kServer, *server_, SendInto(to_robot_));
+    server_walk_ = std::make_unique<SplitWalk>(Side::kServer, *server_, SendInto(to_robot_));
     robot_.LosePeer();
     to_server_.clear();
     to_robot_.clear();
@@ -204,13 +203,13 @@ TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
     }
     WalkPair pair(GetParam(), options);
     pair.Begin();
-    const std::vector<ValueId> values = ValuesToCut(pair.robot());
+    const std::vector<int> places = PlacesOfCuts(pair.robot());
     std::vector<Cut> cuts;
     for (int i = 0; i < 100; ++i) {
       SCOPED_TRACE(testing::Message() << (keeps_all ? "all kept" : "some kept") << ", frame " << i);
       std::mt19937& random = pair.random();
       if (random() % 20 == 0) pair.ReplaceServer();
-      if (random() % 2 == 0) cuts = RandomCuts(values, random);
+      if (random() % 2 == 0) cuts = RandomCuts(places, random);
       const bool gives_up = random() % 4 == 0;
       pair.Frame(cuts, random() % 6 != 0, gives_up ? random() % 100 : SIZE_MAX);
       ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
@@ -224,11 +223,11 @@ TEST_P(SplitWalks, OnADeviceTheAnswerHasTheBitsOfADenseRun) {
   const unsigned seed = 5;
   WalkPair pair(GetParam(), {{}, Keep::kAll}, {}, MakeEmulatedCudaBackend(seed));
   pair.Begin();
-  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  const std::vector<int> places = PlacesOfCuts(pair.robot());
   for (int i = 0; i < 6; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     std::mt19937& random = pair.random();
-    pair.Frame(RandomCuts(values, random), true, i == 3 ? random() % 20 : SIZE_MAX);
+    pair.Frame(RandomCuts(places, random), true, i == 3 ? random() % 20 : SIZE_MAX);
     ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
   }
   EXPECT_GT(pair.slices(), 6u);
@@ -245,17 +244,17 @@ TEST_P(SplitWalks, AfterASliceThatCouldNotLeaveTheAnswerHasTheBitsOfADenseRun) {
       WalkPair pair(GetParam(), {{}, Keep::kAll}, {}, std::move(backend));
       pair.random().seed(static_cast<unsigned>(i));
       pair.Begin();
-      const std::vector<ValueId> values = ValuesToCut(pair.robot());
+      const std::vector<int> places = PlacesOfCuts(pair.robot());
       pair.FailAfter(i % 4);
       try {
-        pair.Frame(pair.clip().Change(24, 24), RandomCuts(values, pair.random()), true,
+        pair.Frame(pair.clip().Change(24, 24), RandomCuts(places, pair.random()), true,
                    i % 3 == 0 ? i : SIZE_MAX);
       } catch (const std::runtime_error&) {
         ++faults;
       }
       pair.FailAfter(SIZE_MAX);
       pair.ReplaceServer();
-      pair.Frame(pair.clip().Change(0, 0), RandomCuts(values, pair.random()));
+      pair.Frame(pair.clip().Change(0, 0), RandomCuts(places, pair.random()));
       ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
     }
     EXPECT_GT(faults, 0);
@@ -273,13 +272,13 @@ TEST(SplitWalkTest, TheNextStageIsOnTheDeviceBeforeTheHostWaitsForASlice) {
   int before_step = 0;
   int in_earlier_steps = -1;  // when the first slice was sent
   int in_this_step = -1;
-  SplitWalk walk(SplitWalk::Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
+  SplitWalk walk(Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
     if (in_this_step >= 0) return;
     in_earlier_steps = before_step - before_frame;
     in_this_step = asked() - before_step;
   });
   Clip clip(kHeight, kWidth, ShiftStep(model->graph(), kHeight / 2), 7);
-  const std::vector<Cut> cuts = {{model->graph().operators[2].outputs[0], 500}};
+  const std::vector<Cut> cuts = {{2, 500}};
   FrameDecision decision = clip.Next();
   decision.robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
   walk.Begin(decision, cuts, {}, clip.picture());
@@ -296,12 +295,12 @@ TEST(SplitWalkTest, ASliceLeavesOnceThoughSendingItThrows) {
       MakeNetwork(TenNetworks()[1], kHeight, kWidth), MakeEmulatedCudaBackend(1));
   ModelState robot(model, {{}, Keep::kAll, false, true});
   int sent = 0;
-  SplitWalk walk(SplitWalk::Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
+  SplitWalk walk(Side::kRobot, robot, [&](uint32_t, const std::vector<uint8_t>&) {
     ++sent;
     throw std::runtime_error("no room");
   });
   Clip clip(kHeight, kWidth, ShiftStep(model->graph(), kHeight / 2), 7);
-  const std::vector<Cut> cuts = {{model->graph().operators[2].outputs[0], 500}};
+  const std::vector<Cut> cuts = {{2, 500}};
   FrameDecision decision = clip.Next();
   decision.robot_rows = RobotRowsOf(cuts, std::as_const(decision.changed));
   walk.Begin(decision, cuts, {}, clip.picture());
@@ -317,13 +316,13 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
   WalkPair pair(GetParam(), {{}, Keep::kAll},
                 {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   pair.Begin();
-  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  const std::vector<int> places = PlacesOfCuts(pair.robot());
   for (int i = 0; i < 50; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     std::mt19937& random = pair.random();
     const bool gives_up = random() % 4 == 0;
     const bool is_shared = random() % 6 != 0;
-    pair.Frame(RandomCuts(values, random), is_shared, gives_up ? random() % 100 : SIZE_MAX);
+    pair.Frame(RandomCuts(places, random), is_shared, gives_up ? random() % 100 : SIZE_MAX);
     if (pair.is_whole()) {
       ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
     }
@@ -343,7 +342,7 @@ TEST_P(SplitWalks, ARefreshReachesTheServersPicture) {
     WalkPair pair(GetParam(), {{}, Keep::kAll}, policy);
     pair.Begin();
     for (const int thousandths : {0, 500}) {
-      const std::vector<Cut> cuts = {{pair.graph().inputs[0], thousandths}};
+      const std::vector<Cut> cuts = {{-1, thousandths}};
       for (int i = 0; i < 3; ++i) pair.Frame(cuts);
       pair.Frame(pair.clip().Drift(), cuts);
       pair.Frame(pair.clip().RefreshAll(), cuts);

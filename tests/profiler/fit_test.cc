@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "common/base/median.h"
+
 namespace cacheinf {
 namespace {
 
