@@ -12,8 +12,7 @@
 namespace cacheinf {
 
 // The network sees the frames, and what is stored moves with the camera by interpolation (Eq. 6 of
-// the paper): stored maps (ModelState::Move) and the reference, which follows the light
-// too.
+// the paper): stored maps and the reference, which follows the light too.
 class WarpGeometry final : public Geometry {
  public:
   WarpGeometry(int width, int height, std::unique_ptr<Tracker> tracker);

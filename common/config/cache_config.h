@@ -14,7 +14,7 @@ namespace cacheinf {
 // `cacheinf-robot calibrate` tries a clip to find what fits a network and a camera.
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
-  // common/canvas/canvas.h; ModelState::Move.
+  // common/canvas/canvas.h, warp_geometry.h
   enum class Geometry : uint8_t { kCanvas, kNone, kWarp };
 
   Policy policy = Policy::kChange;

@@ -1,13 +1,17 @@
 #ifndef CACHEINF_COMMON_EXEC_FRAME_MASKS_H_
 #define CACHEINF_COMMON_EXEC_FRAME_MASKS_H_
 
-#include <memory>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"
+#include "common/exec/peer_rows.h"
 #include "common/exec/scroll.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
@@ -17,11 +21,35 @@ namespace cacheinf {
 // Finds which pixels of every value are active in a frame, operator by operator as the state goes
 // through the graph. The constructor makes everything; a frame allocates nothing.
 //
-// A value that is not a map is active as a whole or not at all. The mask of a value that is not
-// kept has what may have changed, untested: whether it did shows in what is kept after it.
+// When an operator's turn comes, for its output v:
 //
-// Stale pixels of kept values do not hold what the last frame's inputs give; before the first frame
-// all are stale. They are active in the next frame and stored whatever they come out as.
+//   stale(v)  += rows of `mine` that this side did not hold in the last frame
+//   reached(v) = pixels that read a changed pixel of an input
+//   forced(v)  = pixels that lie over a forced one; all of a value that shows no picture (a gate,
+//                say), if the first pixel is forced
+//   active(v)  = (reached(v) ∪ forced(v) ∪ stale(v)) ∩ mine
+//   changed(v) = active(v) less what a test finds unchanged; reached(v) if v is not kept
+//
+// Before it runs, for the inner operators of its stage, from the last to the first:
+//
+//   needed(u)   = pixels that needed or active ones of the stage read, less computed(u)
+//   computed(u) += needed(u)
+//
+// After it has run:
+//
+//   stale(v)  -= mine
+//   unsent(v) += (changed(v) ∪ small changes that forced(v) stored) ∩ mine
+//
+// `mine` is the rows that this side computes: without a peer, all. Before the first frame all is
+// stale. Stale pixels are stored whatever they come out as, and count as changed.
+//
+// A value that is no map, or that no local operator computes, is active as a whole or not at all.
+//
+// Under kFixed all maps over the picture that have one size, those of the stem excepted, share
+//
+//   fixed(size) = grown(changed pixels of the inputs, or of what the stem brings) ∪ forced
+//
+// which takes the place of reached(v) ∪ forced(v).
 //
 // With a peer, a side knows only what becomes of the rows that it computes or receives. It cannot
 // infer which pixels of other rows are stale: a pixel may change on the peer and come back to the
@@ -30,37 +58,34 @@ namespace cacheinf {
 // abandoned frame still waited for; and, under kChange, a row that had arrived, since it is what
 // the peer's inputs give. Rows that stay cost only what changed in them.
 //
-// Unsent pixels were written since the peer took them. They are all the news in a row that arrives:
-// what reads it here was computed while the row was held, or arrived itself, or is computed whole.
+// Unsent pixels are all that changes in a row that arrives: what reads it here was computed while
+// the row was held, or arrived itself, or is computed whole.
 class FrameMasks {
  public:
   // `trades`: whether there is a peer. All else must outlive this.
   FrameMasks(const Graph& graph, const Layout& layout, PixelSets& sets, bool trades);
-  ~FrameMasks();
   FrameMasks(const FrameMasks&) = delete;
   FrameMasks& operator=(const FrameMasks&) = delete;
 
   // Begins a frame. `changed` has one mask per graph input, of its size, or of one pixel if it is
-  // not a map; no masks: nothing has changed. `forced` (no words: none) marks pixels of the
-  // picture, at any resolution, that every map over it computes and stores, however little they
-  // change; a change that the policy calls none does not travel on from there either. If its first
-  // pixel is set, all that shows no picture (gates, say) is computed and stored too. `rows`, null
-  // for all, must outlive the frame. REQUIRES: a policy with spreads if it needs them.
+  // not a map; no masks: nothing has changed. `forced` (no words: none) has the size of the first
+  // map among the inputs. Its pixels are computed and stored by all maps over them, however little
+  // they change; a change that the policy calls none does not travel on from there either. `rows`,
+  // null for all, must outlive the frame. REQUIRES: a policy with spreads if it needs them.
   void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
              ConstMaskView forced, const FrameRows* rows);
 
-  // Finds from the masks of the operator's inputs which pixels of its output to compute here, and
-  // what becomes of them. REQUIRES: its output is kept.
+  // Finds what the operator is to compute, and what becomes of it. REQUIRES: its output is kept.
   PixelRunArgs Activate(OpId op);
 
   // For an operator whose output is not kept: finds which pixels may have changed.
   void Follow(OpId op);
 
   // Finds what the inner operators of a stage must compute before its root can compute these
-  // pixels: what they read, halo included, less what earlier stages computed since the frame began
-  // or since ForgetComputed. REQUIRES: a root that is local, or a stage without inner operators.
+  // pixels. What earlier stages computed counts from the frame's beginning, or ForgetComputed.
+  // REQUIRES: a root that is local, or a stage without inner operators.
   void FindNeeded(const Stage& stage, PixelSet root_pixels);
-  PixelSet needed(OpId inner) const;  // by the last FindNeeded
+  PixelSet needed(OpId inner) const { return OutputOf(inner).needed; }  // by the last FindNeeded
   void ForgetComputed();
 
   // The activated operator has run.
@@ -74,56 +99,135 @@ class FrameMasks {
   void Abandon(OpId op);
 
   // The stored maps were shifted (scroll.h): stale and unsent pixels move along, and what the maps
-  // no longer hold becomes stale.
+  // no longer hold becomes stale. Whoever begins the next frame marks what came in as changed.
   void Shift(std::span<const ShiftedMap> maps);
 
   // Makes everything stale, or nothing, as after a dense run.
   void MarkAll(bool stale);
 
-  // Makes these pixels of a kept value stale too, or all of them. REQUIRES: an operator computes
-  // it.
+  // Makes these pixels of a kept value stale too.
   void AddStale(ValueId value, PixelSet pixels);
-  void AddAllStale(ValueId value);
 
   // Whether anything may be stale.
   bool has_stale() const;
 
-  // The pixels that the frame changed or, if the value is not kept, may have changed. REQUIRES: the
-  // value's producer has been activated or followed, or it is a graph input.
-  PixelSet changed(ValueId value) const;
+  // REQUIRES: the value's producer has been activated or followed, or it is a graph input.
+  PixelSet changed(ValueId value) const { return values_[value].changed; }
 
-  // REQUIRES: a kept value that an operator computes or, with a peer, a graph input.
-  PixelSet stale(ValueId value) const;
+  PixelSet all(ValueId value) const { return AllOf(values_[value]); }
+  PixelSet stale(ValueId value) const { return values_[value].stale; }  // REQUIRES: a kept value
 
   // Whether any of these pixels of a stage's root reads a stale one. Waits for the device.
   bool ReadsStale(const Stage& stage, PixelSet root_pixels);
 
-  // Whether this side computed the row in the last frame; whether it computed or received it.
-  bool was_computed(ValueId value, int row) const;
-  bool holds(ValueId value, int row) const;
-
-  // ------------------------------------------------------------------------------------------
-  // Trading; only with a peer.
+  // What is known of the peer; null without one.
+  PeerRows* peer() { return peer_ ? &*peer_ : nullptr; }
+  const PeerRows* peer() const { return peer_ ? &*peer_ : nullptr; }
 
   // The pixels of a value, parts of a concatenation included, that the peer lacks; valid until the
-  // next call.
+  // next call. REQUIRES: a peer.
   PixelSet Unsent(ValueId value);
-  // These rows are on their way to the peer.
-  void Send(ValueId value, Range rows);
-  // The peer has committed the frame: what was sent in it is no longer unsent. Or it has not.
-  void ConfirmSent();
-  void ForgetSent();
+
   // These pixels have arrived, in a mask of `rows` alone; in the other pixels of these rows the
-  // peer holds what is stored here. REQUIRES: rows that this side does not compute in this frame.
+  // peer holds what is stored here. REQUIRES: a peer, and rows that this side does not compute in
+  // this frame.
   void Receive(ValueId value, Range rows, ConstMaskView pixels);
-  // Whether it is a concatenation whose parts operators may have read before it was received.
-  bool has_parts(ValueId value) const;
-  // The peer holds nothing now.
-  void LosePeer();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  // What values of one size share.
+  struct Size {
+    PixelSet scratch;
+    PixelSet all;
+    // Of those that show the picture.
+    PixelSet fixed;
+    PixelSet forced;
+  };
+
+  struct OfValue {
+    PixelSet own;
+    PixelSet changed;  // `own`, or the `fixed` that it shares; of an operator to run: active
+    size_t size = 0;
+    bool shows_picture = false;  // it lies over the first map among the inputs
+    // If it is kept.
+    PixelSet stale;
+    bool may_be_stale = false;
+    // If it is not.
+    PixelSet needed;
+    PixelSet computed;
+  };
+
+  // An input of an operator that is not constant.
+  struct Read {
+    ValueId value;
+    PixelWay way;  // if the operator is local
+  };
+
+  struct OfOperator {
+    std::vector<Read> reads;
+    bool is_local = false;
+    bool prepares_input = false;
+    bool can_be_tested = false;  // whether some pixels may come out as they were
+    bool ends_stem = false;      // whether it decides there what a change is
+  };
+
+  void MakeValue(ValueId id, bool shows_picture);
+  void MakeOperator(const Operator& op);
+  bool BringsChanges(const Operator& op) const;
+  size_t SizeOf(const Value& value);
+
+  const OfValue& OutputOf(OpId op) const { return values_[graph_.operators[op].outputs[0]]; }
+  OfValue& OutputOf(OpId op) { return values_[graph_.operators[op].outputs[0]]; }
+  bool IsKept(OpId op) const { return OutputOf(op).stale.exists(); }
+  PixelSet ScratchOf(const OfValue& value) const { return sizes_[value.size].scratch; }
+  PixelSet AllOf(const OfValue& value) const { return sizes_[value.size].all; }
+
+  Range RowsOf(ValueId id) const;
+  bool IsMine(OpId op) const;
+  void KeepRows(Range rows, PixelSet set);
+
+  bool IsForced(const OfValue& value) const {
+    return value.shows_picture ? has_forced_ : forces_rest_;
+  }
+  PixelSet ForcedOf(const OfValue& value) const {
+    return value.shows_picture ? sizes_[value.size].forced : AllOf(value);
+  }
+  bool StoresSmallChanges(const OfValue& value) const {
+    return policy_.kind != ChangePolicy::Kind::kExact && IsForced(value);
+  }
+  void SetForced(ConstMaskView forced);
+
+  void FindStem(int depth);
+  bool IsInStem(OpId op) const { return static_cast<size_t>(op) < stem_size_; }
+  bool IsFixed(OpId op) const;
+  PixelSet FixedOf(const OfValue& value);
+  void FindFixed();
+
+  void AddEntered(OpId op);
+  void AddReached(OpId op, PixelSet output);
+  void FindActive(OpId op);
+  void FindTest(OpId op, PixelRunArgs* args) const;
+  void AddNeeded(OpId reader, PixelSet pixels);
+  bool ReadsStale(OpId op, PixelSet pixels);
+  void Store(ValueId id);
+  void AddUnknownRows(ValueId id);
+
+  const Graph& graph_;
+  const Layout& layout_;
+  PixelSets& sets_;
+  std::optional<PeerRows> peer_;
+  std::vector<OfValue> values_;
+  std::vector<OfOperator> operators_;
+  std::vector<Size> sizes_;
+  PixelSet picture_;  // the forced pixels of the first map among the inputs
+  std::vector<uint8_t> some_rows_;
+
+  // In this frame.
+  ChangePolicy policy_;
+  const FrameRows* rows_ = nullptr;
+  size_t stem_size_ = 0;  // in operators
+  bool is_fixed_known_ = false;
+  bool has_forced_ = false;
+  bool forces_rest_ = false;  // what shows no picture
 };
 
 }  // namespace cacheinf

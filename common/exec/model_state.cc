@@ -157,7 +157,9 @@ struct ModelState::State {
   // Callers may read these before the maps are settled.
   void FetchOutputs() {
     if (!moving) return;
-    for (const ValueId output : graph.outputs) moving->FetchAll(output);
+    for (const ValueId output : graph.outputs) {
+      if (moving->has_two_places(output)) moving->Fetch(output, masks->all(output));
+    }
   }
 
   // Ends the frame before this operator has run, or while it runs. Nothing is known of moved maps
@@ -341,7 +343,9 @@ struct ModelState::State {
       return moving->has_two_places(value);
     });
     if (!reads_moved) return;
-    for (const ValueId output : graph.operators[op].outputs) masks->AddAllStale(output);
+    for (const ValueId output : graph.operators[op].outputs) {
+      masks->AddStale(output, masks->all(output));
+    }
   }
 
   bool Settle() {
@@ -406,7 +410,7 @@ struct ModelState::State {
     const PixelSet unsent = masks->Unsent(value);
     Backend::Gathered gathered = backend.BeginGather(ViewOf(value), *sets, unsent, rows);
     if (!gathered) return nullptr;
-    masks->Send(value, rows);
+    masks->peer()->Send(value, rows);
     return [=, this, gathered = std::move(gathered)](std::vector<uint8_t>* bytes) {
       const MaskView mask(host_words.data(), unsent.height, unsent.width);
       gathered(mask, &slice_numbers);
@@ -425,7 +429,7 @@ struct ModelState::State {
       backend.ExpectCopyOut(ViewOf(value));
       AppendSlice(backend, ViewOf(value), value, rows, OnHost(unsent), bytes);
     }
-    masks->Send(value, rows);
+    masks->peer()->Send(value, rows);
   }
 
   const char* Unpack(ValueId value, Range rows, std::span<const uint8_t> bytes) {
@@ -435,7 +439,7 @@ struct ModelState::State {
     const char* error = ReadSlice(backend, bytes, value, rows, pixels, view);
     if (error != nullptr) return error;
     masks->Receive(value, rows, pixels);
-    if (masks->has_parts(value)) check->ReceiveParts();
+    if (!masks->peer()->parts(value).empty()) check->ReceiveParts();
     return nullptr;
   }
 
@@ -497,6 +501,14 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
         "policy fixed with a stem cannot be split: neither side sees all that comes out of the "
         "stem");
   }
+  const ConstMaskView changed = decision.changed;
+  const ConstMaskView forced = decision.forced;
+  const Value& input = graph().value(graph().inputs.front());
+  for (const ConstMaskView& mask : {changed, forced}) {
+    if (mask.height != HeightOf(input) || mask.width != WidthOf(input)) {
+      throw InputError("the masks are not of the model's picture");
+    }
+  }
   if (decision.kind == FrameDecision::Kind::kRefresh) {
     Settle();
   } else {
@@ -509,8 +521,7 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
     if (holds_inputs) SetPicture(seen);
     Move(decision.stored_from_frame);
   }
-  const ConstMaskView changed = decision.changed;
-  state_->Begin({&changed, 1}, policy, decision.forced, rows);
+  state_->Begin({&changed, 1}, policy, forced, rows);
 }
 
 void ModelState::SetInput(size_t index, const ConstTensorView& host) {
@@ -532,11 +543,16 @@ void ModelState::SetPicture(const PictureView& picture) {
 }
 
 void ModelState::Run() {
-  if (state_->masks) state_->Forget();
   state_->has_moved = false;
-  for (const OpId op : state_->order) state_->Run(op, state_->model->facts(op).all_rows);
+  try {
+    for (const OpId op : state_->order) state_->Run(op, state_->model->facts(op).all_rows);
+  } catch (...) {
+    if (state_->masks) state_->Forget();
+    throw;
+  }
   state_->ExpectReading();
   if (!state_->masks) return;
+  if (state_->moving) state_->moving->Drop();
   state_->masks->MarkAll(/*stale=*/false);
   state_->check->AllComputed();
 }
@@ -603,9 +619,9 @@ const char* ModelState::Unpack(ValueId value, Range rows, std::span<const uint8_
   return state_->Unpack(value, rows, bytes);
 }
 
-void ModelState::ConfirmSent() { state_->masks->ConfirmSent(); }
-void ModelState::ForgetSent() { state_->masks->ForgetSent(); }
-void ModelState::LosePeer() { state_->masks->LosePeer(); }
+void ModelState::ConfirmSent() { state_->masks->peer()->ConfirmSent(); }
+void ModelState::ForgetSent() { state_->masks->peer()->ForgetSent(); }
+void ModelState::LosePeer() { state_->masks->peer()->LosePeer(); }
 
 void ModelState::Move(const Homography& stored_from_frame) {
   if (stored_from_frame.IsIdentity()) return;
@@ -627,7 +643,10 @@ ConstMaskView ModelState::changed(ValueId map) const {
   return state_->OnHost(state_->masks->changed(map));
 }
 
-bool ModelState::holds(ValueId value, int row) const { return state_->masks->holds(value, row); }
+bool ModelState::Holds(ValueId value, int row) const {
+  const PeerRows* peer = state_->masks->peer();
+  return peer == nullptr || peer->last_row(value, row) != PeerRows::kUnknown;
+}
 
 void ModelState::GetOutput(size_t index, const TensorView& host) const {
   const ValueId id = state_->graph.outputs.at(index);

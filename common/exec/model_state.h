@@ -30,8 +30,8 @@ struct StateOptions {
   // in place in it.) With kChosen these values are cached, along with some that must be (layout.h).
   std::vector<ValueId> persistent;
   Keep keep = Keep::kListed;
-  // Whether Move may be called. Kept maps over the picture are then held twice. REQUIRES: keep is
-  // not kListed.
+  // Whether decisions may move stored maps. Those over the picture are then held twice. REQUIRES:
+  // keep is not kListed.
   bool moves = false;
   // Whether a peer computes some rows. REQUIRES: keep is not kListed, and moves is false.
   bool trades = false;
@@ -71,12 +71,14 @@ class ModelState {
   ModelState& operator=(ModelState&&) noexcept;
 
   // ------------------------------------------------------------------------------------------
-  // Executes decisions. REQUIRES: a graph whose only input is a picture, masks of its size in the
-  // decision, and a state that keeps values (not kListed), made with `moves` if the decision moves
-  // them.
+  // Executes decisions. Throws InputError if a mask is not of the picture's size. REQUIRES: a graph
+  // whose only input is a picture, and a state that keeps values (not kListed), made with `moves`
+  // if the decision moves them.
 
   // Executes the decision on the stored values. Returns what was computed; whole frames are not
-  // counted. `seen` is what the network sees; a refresh ignores it. If this throws, the next
+  // counted. `seen` is what the network sees; a refresh ignores it. After a frame that moved the
+  // stored maps, values other than graph outputs hold only what was computed and what that needed;
+  // the next refresh brings the rest, even one that forces nothing. If this throws, the next
   // decision makes up for it. Allocates nothing after the first frame.
   ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
                     const ChangePolicy& policy);
@@ -103,7 +105,7 @@ class ModelState {
   void BeginRest(const ChangePolicy& policy);
 
   // ------------------------------------------------------------------------------------------
-  // The operations that frames are made of.
+  // Computes everything, or the same rows of everything, whatever was stored.
 
   // Copies a graph input in. Throws std::invalid_argument if its dims are not those of that input.
   void SetInput(size_t index, const ConstTensorView& host);
@@ -117,26 +119,6 @@ class ModelState {
   // operator that is not local runs whole, if any of its rows are asked for. REQUIRES: one range
   // per operator, within its rows.
   void Run(const RowPlan& rows);
-
-  // Brings every value to what the graph inputs give now, computing only what a change can have
-  // reached. Returns what was computed. Under kExact the values then have the bits of Run. After an
-  // exception the next RunChanged makes up for what this one missed, given what changed since.
-  // Allocates nothing. REQUIRES: a state that keeps values.
-  //
-  // `changed` has one mask per graph input, with every pixel that differs from the last Run or
-  // RunChanged; the mask of an input that is not a map has one pixel. Under kChange and kFixed
-  // without a stem, inputs may differ elsewhere by what the caller calls no change: what is
-  // computed reads them as they are.
-  //
-  // `forced` (no words: none) marks pixels of the picture, at any resolution, that every map over
-  // it computes and stores, however little they change; later maps do not treat so little as a
-  // change. If its first pixel is set, maps that show no picture (gates, say) do so too.
-  //
-  // With kChosen, values that are not kept are computed from the kept ones before them, halo
-  // included, wherever a kept value that changes or may change needs them. What is said of stored
-  // values holds for kept ones; the others have no numbers between frames.
-  ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
-                         ConstMaskView forced = {});
 
   // Makes everything stale: the next frame computes it all, whatever changed.
   void Forget();
@@ -167,41 +149,11 @@ class ModelState {
   // The peer holds nothing now.
   void LosePeer();
 
-  // Shifts all stored maps, for a camera that moved by whole strides. The next RunChanged computes
-  // what they do not hold then; tell it only which input pixels differ from the shifted ones. Where
-  // maps of this graph cannot be shifted that far, all is computed. REQUIRES: a state that keeps
-  // values.
-  void Scroll(const Shift& picture);
+  // ------------------------------------------------------------------------------------------
+  // What is stored.
 
-  // Moves all stored maps by interpolation (Eq. 6 of the paper), for a camera that moved: pixel p
-  // of the next frame lies at stored_from_frame(p) in the last one. The identity does nothing. The
-  // next RunChanged computes what the maps did not show, fetches what its operators read and what
-  // the graph outputs lack, and leaves the rest to Settle. Set the inputs as a whole; tell it only
-  // which pixels are not what the moved ones would be, those that were out of view included. From
-  // now on policies promise nothing about what is not computed, until everything is. REQUIRES: a
-  // state made with `moves`, and that RunChanged or Run comes next.
-  void Move(const Homography& stored_from_frame);
-
-  // Fetches what the last frame left; call it in idle time, so that the next frame need not wait.
-  // Until then, after a frame with a Move, values other than graph outputs hold only what was
-  // computed and what that needed. Returns whether there was anything to do.
-  bool Settle();
-
-  // Recomputes `samples` stored pixels, chosen by the seed, from what is stored before them.
-  // Returns the first that breaks the last RunChanged's promise: the same bits or, under kChange if
-  // all frames since Run had the same policy, a value within the threshold. Skips pixels that no
-  // frame promises anything about: under kFixed, and under kChange once something was refreshed,
-  // those that the last frame did not compute, and those computed from a graph input, whose small
-  // changes a caller may have left out. Finds nothing after a frame that ended in an exception.
-  // Debug builds check some pixels at the end of each RunChanged, and throw std::logic_error.
-  // REQUIRES: a state that keeps values, and inputs as the last RunChanged saw them.
-  std::optional<StoredPixel> CheckStored(int samples, uint32_t seed);
-
-  // The pixels of a kept map that the last RunChanged changed, valid until the next call.
+  // The pixels of a kept map that the last frame changed, valid until the next call.
   ConstMaskView changed(ValueId map) const;
-
-  // Whether the row was computed here or received in the last frame. REQUIRES: a kept value.
-  bool holds(ValueId value, int row) const;
 
   // Whether a value's numbers stay from frame to frame.
   bool is_kept(ValueId value) const;
@@ -220,6 +172,59 @@ class ModelState {
   const MemoryReport& memory() const;
 
  private:
+  friend struct InsideState;  // of the tests
+
+  // Parts of Apply, for graphs with any inputs. Brings every value to what the graph inputs give
+  // now, computing only what a change can have reached. Returns what was computed. Under kExact the
+  // values then have the bits of Run. After an exception the next RunChanged makes up for what this
+  // one missed, given what changed since. Allocates nothing. REQUIRES: a state that keeps values.
+  //
+  // `changed` has one mask per graph input, with every pixel that differs from the last Run or
+  // RunChanged; the mask of an input that is not a map has one pixel. Under kChange and kFixed
+  // without a stem, inputs may differ elsewhere by what the caller calls no change: what is
+  // computed reads them as they are.
+  //
+  // `forced` (no words: none) marks pixels of the picture that every map over it computes and
+  // stores, however little they change; later maps do not treat so little as a change. If its first
+  // pixel is set, values that show no picture (gates, say) do so too.
+  //
+  // With kChosen, values that are not kept are computed from the kept ones before them, halo
+  // included, wherever a kept value that changes or may change needs them. What is said of stored
+  // values holds for kept ones; the others have no numbers between frames.
+  ChangedWork RunChanged(std::span<const ConstMaskView> changed, const ChangePolicy& policy,
+                         ConstMaskView forced = {});
+
+  // Shifts all stored maps, for a camera that moved by whole strides. The next RunChanged computes
+  // what they do not hold then; tell it only which input pixels differ from the shifted ones. Where
+  // maps of this graph cannot be shifted that far, all is computed. REQUIRES: a state that keeps
+  // values.
+  void Scroll(const Shift& picture);
+
+  // Moves all stored maps by interpolation (Eq. 6 of the paper), for a camera that moved: pixel p
+  // of the next frame lies at stored_from_frame(p) in the last one. The identity does nothing. The
+  // next RunChanged computes what the maps did not show, fetches what its operators read and what
+  // the graph outputs lack, and leaves the rest to Settle. Set the inputs as a whole; tell it only
+  // which pixels are not what the moved ones would be, those that were out of view included. From
+  // now on policies promise nothing about what is not computed, until everything is. REQUIRES: a
+  // state made with `moves`, and that RunChanged or Run comes next.
+  void Move(const Homography& stored_from_frame);
+
+  // Fetches what the last frame left. Returns whether there was anything to do.
+  bool Settle();
+
+  // Recomputes `samples` stored pixels, chosen by the seed, from what is stored before them.
+  // Returns the first that breaks the last RunChanged's promise: the same bits or, under kChange if
+  // all frames since Run had the same policy, a value within the threshold. Skips pixels that no
+  // frame promises anything about: under kFixed, and under kChange once something was refreshed,
+  // those that the last frame did not compute, and those computed from a graph input, whose small
+  // changes a caller may have left out. Finds nothing after a frame that ended in an exception.
+  // Debug builds check some pixels at the end of each RunChanged, and throw std::logic_error.
+  // REQUIRES: a state that keeps values, and inputs as the last RunChanged saw them.
+  std::optional<StoredPixel> CheckStored(int samples, uint32_t seed);
+
+  // Whether the row was computed here or received in the last frame. REQUIRES: a kept value.
+  bool Holds(ValueId value, int row) const;
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -52,9 +52,10 @@ PeerRows::Row PeerRows::last_row(ValueId value, int y) const {
   return rows.empty() ? kComputed : RowAt(rows, y);
 }
 
-void PeerRows::LoseLastRows(ValueId value, Range rows) {
-  const auto begin = of_values_[value].last_rows.begin();
-  std::fill(begin + rows.begin, begin + rows.end, kUnknown);
+void PeerRows::KeepLastRows(ValueId value, Range rows) {
+  OfValue& of_value = of_values_[value];
+  const auto last = of_value.last_rows.begin();
+  std::copy(last + rows.begin, last + rows.end, of_value.rows.begin() + rows.begin);
 }
 
 void PeerRows::Commit() {
@@ -122,7 +123,10 @@ void PeerRows::Arrive(ValueId value, PixelSet arrived) {
 void PeerRows::Shift(ValueId value, const ShiftedMap& map, PixelSet scratch) {
   OfValue& shifted = of_values_[value];
   if (!lacks_all_) {
-    ShiftSet(sets_, map, scratch, shifted.unsent);
+    if (map.is_known) sets_.Shift(shifted.unsent, map.shift.rows, map.shift.columns);
+    sets_.Fill(scratch);
+    if (map.is_known) sets_.ClearRectangle(scratch, map.kept_rows, map.kept_columns);
+    sets_.Add(scratch, shifted.unsent);
     sets_.Clear(shifted.sent);
   }
   const std::vector<uint8_t> before =
@@ -133,15 +137,6 @@ void PeerRows::Shift(ValueId value, const ShiftedMap& map, PixelSet scratch) {
     if (from < 0 || from >= height) continue;
     shifted.last_rows[static_cast<size_t>(y)] = before[static_cast<size_t>(from)];
   }
-}
-
-void ShiftSet(PixelSets& sets, const ShiftedMap& map, PixelSet entered, PixelSet set) {
-  if (!map.is_known) return sets.Fill(set);
-  sets.Shift(set, map.shift.rows, map.shift.columns);
-  if (!entered.exists()) return;
-  sets.Fill(entered);
-  sets.ClearRectangle(entered, map.kept_rows, map.kept_columns);
-  sets.Add(entered, set);
 }
 
 }  // namespace cacheinf

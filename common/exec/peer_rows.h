@@ -28,11 +28,11 @@ class PeerRows {
   Row row(ValueId value, int y) const { return RowAt(of_values_[value].rows, y); }
   // … and in the last one. kComputed for any other value.
   Row last_row(ValueId value, int y) const;
-  void LoseLastRows(ValueId value, Range rows);
+  // Nothing was done with these rows in the current frame: they are what they were in the last.
+  void KeepLastRows(ValueId value, Range rows);
 
-  // The current frame is the last one now, for all values or for one, which may be any.
+  // The current frame is the last one now.
   void Commit();
-  void Commit(ValueId value) { of_values_[value].last_rows = of_values_[value].rows; }
 
   // `what` was done with all rows in the last frame. The peer holds nothing.
   void MarkAll(Row what);
@@ -80,9 +80,6 @@ class PeerRows {
   std::vector<OfValue> of_values_;
   bool lacks_all_ = true;  // whatever `unsent` says
 };
-
-// Moves the set of a shifted map along. With `entered`, a set of its size, adds what came in.
-void ShiftSet(PixelSets& sets, const ShiftedMap& map, PixelSet entered, PixelSet set);
 
 }  // namespace cacheinf
 

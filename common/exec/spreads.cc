@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/exec/frame_decision.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -71,7 +72,9 @@ std::vector<float> InverseSpreadsOf(Backend& backend, const TensorView& map) {
 }  // namespace
 
 InverseSpreads MeasureSpreads(ModelState& state) {
-  state.Settle();
+  FrameDecision settle;
+  settle.kind = FrameDecision::Kind::kRefresh;
+  state.Apply(settle, {}, {});
   InverseSpreads spreads(state.graph().values.size());
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {

@@ -109,7 +109,10 @@ std::optional<StoredPixel> StoredCheck::Choose(std::mt19937& random, const Frame
   is_chosen_active_ = mask.Test(pixel.row, pixel.column);
   const bool is_promised = covers_inactive_ && !candidate.reads_input;
   if (!is_promised && !is_chosen_active_) return std::nullopt;
-  if (!masks.was_computed(pixel.map, pixel.row)) return std::nullopt;
+  const PeerRows* peer = masks.peer();
+  if (peer != nullptr && peer->last_row(pixel.map, pixel.row) != PeerRows::kComputed) {
+    return std::nullopt;
+  }
   if (masks.has_stale()) {
     sets_.Read(masks.stale(pixel.map), mask);
     if (mask.Test(pixel.row, pixel.column)) return std::nullopt;

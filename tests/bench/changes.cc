@@ -18,6 +18,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
 #include "tests/bench/worker.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/places.h"
 
 namespace cacheinf {
@@ -94,7 +95,7 @@ class TurningNetwork {
   double ChangedMs(const ChangePolicy& policy) {
     Turn();
     const std::array<ConstMaskView, 1> changed = {std::as_const(mask_).view()};
-    return TimeOnce([&] { work_ = state_.RunChanged(changed, policy); });
+    return TimeOnce([&] { work_ = InsideState::RunChanged(state_, changed, policy); });
   }
 
   // As of the last ChangedMs.

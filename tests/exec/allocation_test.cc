@@ -11,6 +11,7 @@
 #include "common/exec/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -120,8 +121,9 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
     state->Run();
     ChangePolicy policy = {.threshold = 0.1f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
-    Mask refresh(4, 4);
-    SetRectangle({0, 2}, {0, 4}, refresh);
+    Mask above(4, 4);
+    SetRectangle({0, 2}, {0, 4}, above);
+    const Mask refresh = OverPicture(graph, above);
     for (int frame = 0; frame < 7; ++frame) {
       policy.kind = static_cast<ChangePolicy::Kind>(frame % 3);
       policy.stem_depth = frame % 2;
@@ -130,7 +132,7 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
       inputs = next;
       const long before = allocations;
       SetInputs(*state, inputs);
-      state->RunChanged(changed.views(), policy, std::as_const(refresh));
+      InsideState::RunChanged(*state, changed.views(), policy, refresh);
       // In the first frame debug builds make room for their checks.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);
@@ -159,10 +161,10 @@ TEST(AllocationTest, AFrameThatMovedTakesNothingFromTheHeap) {
       const ChangedMasks changed(inputs, next);
       inputs = next;
       const long before = allocations;
-      state->Move(motion);
+      InsideState::Move(*state, motion);
       SetInputs(*state, inputs);
-      state->RunChanged(changed.views(), {});
-      state->Settle();
+      InsideState::RunChanged(*state, changed.views(), {});
+      InsideState::Settle(*state);
       // In the first frame debug builds make room for their checks.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);

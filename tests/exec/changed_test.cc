@@ -15,6 +15,7 @@
 #include "common/exec/spreads.h"
 #include "tests/exec/failing_backend.h"
 #include "tests/exec/on_changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -58,7 +59,7 @@ TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
     RunFirst(*state);
     const ChangedMasks none(inputs_, inputs_);
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
-      EXPECT_EQ(state->RunChanged(none.views(), {.kind = kind}).done, 0);
+      EXPECT_EQ(InsideState::RunChanged(*state, none.views(), {.kind = kind}).done, 0);
     }
   });
 }
@@ -80,7 +81,7 @@ TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
         SetAll(masks.back());
       }
       for (const Mask& mask : masks) views.emplace_back(mask.view());
-      state->RunChanged(views, {.kind = kind});
+      InsideState::RunChanged(*state, views, {.kind = kind});
       const auto expected = Expected();
       const auto outputs = Outputs(*state);
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -143,7 +144,7 @@ TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
     const auto state = MakeState({{}, Keep::kAll});
     SetInputs(*state, inputs_);
     const ChangedMasks none(inputs_, inputs_);
-    state->RunChanged(none.views(), {.kind = ChangePolicy::Kind::kFixed});
+    InsideState::RunChanged(*state, none.views(), {.kind = ChangePolicy::Kind::kFixed});
     const auto expected = Expected();
     const auto outputs = Outputs(*state);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -214,7 +215,7 @@ class ConvChainTest : public testing::Test {
     mask_.view().Set(row, column);
     state_->SetInput(0, input_.view());
     const std::vector<ConstMaskView> changed = {std::as_const(mask_).view()};
-    return state_->RunChanged(changed, policy, refresh);
+    return InsideState::RunChanged(*state_, changed, policy, OverPicture(graph_, refresh));
   }
 
   // All values for the input.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/exec/model_state.h"
+#include "common/model/graph/geometry.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/testing/run_graph.h"
@@ -80,6 +81,17 @@ inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& rando
     }
   }
   return values;
+}
+
+// What lies over the mask's pixels in the first map among the inputs; no pixels without either.
+inline Mask OverPicture(const Graph& graph, ConstMaskView mask) {
+  for (const ValueId input : graph.inputs) {
+    if (mask.words == nullptr || !graph.value(input).is_map()) continue;
+    Mask picture(HeightOf(graph.value(input)), WidthOf(graph.value(input)));
+    Rescale(mask, picture);
+    return picture;
+  }
+  return {};
 }
 
 // Overwrites what no frame may rely on.

@@ -10,6 +10,7 @@
 #include "common/exec/spreads.h"
 #include "tests/exec/failing_backend.h"
 #include "tests/exec/on_changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -77,7 +78,7 @@ TEST_P(ChosenTest, TheSameFrameAgainCostsNothing) {
     const ChangedMasks none(inputs_, inputs_);
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
       PoisonWhatIsNotKept(*state, kNan);
-      EXPECT_EQ(state->RunChanged(none.views(), {.kind = kind}).done, 0);
+      EXPECT_EQ(InsideState::RunChanged(*state, none.views(), {.kind = kind}).done, 0);
     }
     ExpectDenseBits(*state);
   });
@@ -95,8 +96,9 @@ TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
     }
     ChangePolicy policy = {.threshold = 0.3f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
-    Mask refresh(8, 8);
-    SetRectangle({0, 3}, {2, 8}, refresh);
+    Mask some(8, 8);
+    SetRectangle({0, 3}, {2, 8}, some);
+    const Mask refresh = OverPicture(graph_, some);
     for (int frame = 0; frame < 8; ++frame) {
       policy.kind = frame / 4 == 0 ? ChangePolicy::Kind::kChange : ChangePolicy::Kind::kFixed;
       policy.stem_depth = frame % 3;
@@ -105,8 +107,8 @@ TEST_P(ChosenTest, UnderEveryPolicyNothingDependsOnWhatIsNotKept) {
       const ChangedMasks changed = NextInputs();
       for (ModelState* each : {state.get(), other.get()}) {
         SetInputs(*each, inputs_);
-        const auto refreshed = frame % 2 == 0 ? ConstMaskView() : std::as_const(refresh).view();
-        each->RunChanged(changed.views(), policy, refreshed);
+        const auto refreshed = frame % 2 == 0 ? ConstMaskView() : refresh.view();
+        InsideState::RunChanged(*each, changed.views(), policy, refreshed);
       }
       ExpectSameKept(*state, *other);
     }
@@ -177,7 +179,7 @@ TEST(ChosenConcatTest, APartThatLiesInItsPlaceIsAChangeOfTheWhole) {
     inputs = next;
     PoisonWhatIsNotKept(*state, kNan);
     SetInputs(*state, inputs);
-    state->RunChanged(changed.views(), {});
+    InsideState::RunChanged(*state, changed.views(), {});
     const auto expected = EvaluateDirectly(graph, inputs);
     const auto outputs = Outputs(*state);
     for (size_t i = 0; i < outputs.size(); ++i) {

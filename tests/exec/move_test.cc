@@ -14,6 +14,7 @@
 #include "common/exec/spreads.h"
 #include "tests/exec/failing_backend.h"
 #include "tests/exec/on_changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -63,7 +64,7 @@ void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
     }
   };
   for_each_kept([&](ValueId value) { places[value] = state.view(value).data; });
-  state.Move(motion);
+  InsideState::Move(state, motion);
   Outputs(state);  // waits for the device
   for_each_kept([&](ValueId value) {
     if (state.view(value).data != places[value]) Fill(state, value, kNan);
@@ -103,13 +104,13 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
       const ChangedMasks changed = NextInputs();
       PoisonWhatHasMoved(*whole_first, motion);
       PoisonWhatHasMoved(*when_needed, motion);
-      moved += whole_first->Settle();
+      moved += InsideState::Settle(*whole_first);
       const ChangedWork expected = RunChanged(*whole_first, changed, policy, refresh);
       const ChangedWork work = RunChanged(*when_needed, changed, policy, refresh);
       EXPECT_EQ(work.done, expected.done);
       ExpectSameOutputs(*whole_first, *when_needed);
       if (frame % 2 == 0) continue;
-      when_needed->Settle();
+      InsideState::Settle(*when_needed);
       ExpectSameKept(*whole_first, *when_needed);
     }
   });
@@ -129,7 +130,7 @@ TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
       const ChangedMasks changed = NextInputs();
       PoisonWhatHasMoved(*state, RandomMotion(random_));
       RunChanged(*state, changed, policy, std::as_const(all));
-      state->Settle();
+      InsideState::Settle(*state);
       ExpectDenseBits(*state);
     }
   });
@@ -141,9 +142,9 @@ TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
     RunFirst(*state);
     for (int frame = 0; frame < 3; ++frame) {
       const ChangedMasks changed = NextInputs();
-      state->Move({});
+      InsideState::Move(*state, {});
       RunChanged(*state, changed, {});
-      EXPECT_FALSE(state->Settle()) << "nothing was left to do";
+      EXPECT_FALSE(InsideState::Settle(*state)) << "nothing was left to do";
       ExpectDenseBits(*state);
     }
   });
@@ -188,9 +189,9 @@ TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
       if (!is_abandoned) continue;
       ++abandoned;
       const ChangedMasks changed = NextInputs();
-      if (trial % 2 == 0) state->Move(RandomMotion(random_));
+      if (trial % 2 == 0) InsideState::Move(*state, RandomMotion(random_));
       RunChanged(*state, changed, {});
-      state->Settle();
+      InsideState::Settle(*state);
       ExpectDenseBits(*state);
     }
   });
@@ -252,7 +253,7 @@ class FetchedPixelsTest : public testing::Test {
 
   void RunUnchanged(const ChangePolicy& policy) {
     const ChangedMasks none(inputs_, inputs_);
-    state_->RunChanged(none.views(), policy);
+    InsideState::RunChanged(*state_, none.views(), policy);
   }
 
   Graph graph_;
@@ -264,32 +265,32 @@ class FetchedPixelsTest : public testing::Test {
 };
 
 TEST_F(FetchedPixelsTest, OnlyWhatIsReadAndComparedIsFetchedBeforeTheAnswerAndTheRestAfterIt) {
-  state_->Move(Shifted(0, 1));
+  InsideState::Move(*state_, Shifted(0, 1));
   RunUnchanged({});
   // The last column of the first map is computed. It changes the last two of the second map, which
   // read the last three. The last but one has old values to compare with. All of the second map is
   // an output.
   EXPECT_EQ(Fetched(first_), 2 * kSize);
   EXPECT_EQ(Fetched(second_), (kSize - 1) * kSize);
-  EXPECT_TRUE(state_->Settle());
+  EXPECT_TRUE(InsideState::Settle(*state_));
   EXPECT_EQ(Fetched(first_), (kSize - 3) * kSize);
   EXPECT_EQ(Fetched(second_), 0);
-  EXPECT_FALSE(state_->Settle());
+  EXPECT_FALSE(InsideState::Settle(*state_));
 }
 
 TEST_F(FetchedPixelsTest, AStillCameraFetchesNothing) {
-  state_->Move({});
+  InsideState::Move(*state_, {});
   RunUnchanged({});
-  EXPECT_FALSE(state_->Settle());
+  EXPECT_FALSE(InsideState::Settle(*state_));
   EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
   // A camera that has come to rest fetches nothing, either.
-  state_->Move(Shifted(1, 0));
+  InsideState::Move(*state_, Shifted(1, 0));
   RunUnchanged({});
-  state_->Settle();
+  InsideState::Settle(*state_);
   EXPECT_GT(Fetched(first_), 0);
   EXPECT_GT(Fetched(second_), 0);
   RunUnchanged({});
-  EXPECT_FALSE(state_->Settle());
+  EXPECT_FALSE(InsideState::Settle(*state_));
   EXPECT_EQ(Fetched(first_) + Fetched(second_), 0);
 }
 
@@ -311,9 +312,9 @@ TEST(MoveClassesTest, ClassesAreNotInterpolated) {
   const std::vector<Tensor> inputs = RandomInputs(graph, 7);
   SetInputs(*state, inputs);
   state->Run();
-  state->Move(Shifted(0.4, 0.3));
+  InsideState::Move(*state, Shifted(0.4, 0.3));
   const ChangedMasks none(inputs, inputs);
-  state->RunChanged(none.views(), {});
+  InsideState::RunChanged(*state, none.views(), {});
   EXPECT_EQ(FirstDifference(EvaluateDirectly(graph, inputs)[graph.outputs[0]], Outputs(*state)[0]),
             "");
 }
@@ -323,8 +324,8 @@ TEST(MoveOptionsTest, WhatCannotMoveSaysSo) {
   const ValueId input = graph.AddInput("input", {1, 1, 4, 4});
   graph.outputs = {graph.AddOne("end", op::Activation{}, {input})};
   const auto state = MakeReferenceState(graph, {{}, Keep::kAll});
-  EXPECT_THROW(state->Move(Shifted(1, 0)), std::logic_error);
-  EXPECT_FALSE(state->Settle());
+  EXPECT_THROW(InsideState::Move(*state, Shifted(1, 0)), std::logic_error);
+  EXPECT_FALSE(InsideState::Settle(*state));
   EXPECT_THROW(MakeReferenceState(graph, {{}, Keep::kListed, true}), std::invalid_argument);
 }
 

@@ -8,6 +8,7 @@
 #include "common/exec/model_state.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/exec/on_backends.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/run_graph.h"
 
 namespace cacheinf {
@@ -38,11 +39,12 @@ class OnChangingFrames : public OnBackends {
     return changed;
   }
 
+  // `refresh` may have any resolution.
   ChangedWork RunChanged(ModelState& state, const ChangedMasks& changed, const ChangePolicy& policy,
                          ConstMaskView refresh = {}) {
     PoisonWhatIsNotKept(state, kNan);
     SetInputs(state, inputs_);
-    return state.RunChanged(changed.views(), policy, refresh);
+    return InsideState::RunChanged(state, changed.views(), policy, OverPicture(graph_, refresh));
   }
 
   // Runs what changes in the next frame.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/exec/on_changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -63,9 +64,9 @@ class ScrollTest : public OnChangingFrames {
     std::vector<ConstMaskView> views;
     for (const Mask& mask : entered) views.emplace_back(mask.view());
     PoisonWhatIsNotKept(state, kNan);
-    state.Scroll(shift);
+    InsideState::Scroll(state, shift);
     SetInputs(state, inputs_);
-    return state.RunChanged(views, {});
+    return InsideState::RunChanged(state, views, {});
   }
 
   template <typename OptionsOf>

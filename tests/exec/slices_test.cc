@@ -21,6 +21,7 @@
 #include "common/plan/split.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/mask/wire.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
@@ -186,7 +187,7 @@ class Pair {
         const auto actual = Numbers(side, id);
         for (size_t i = 0; i < expected.size(); ++i) {
           const int row = RowOf(value, i);
-          if (!side.holds(id, row)) continue;
+          if (!InsideState::Holds(side, id, row)) continue;
           ASSERT_TRUE(SameBits(expected[i], actual[i]))
               << (&side == robot_.get() ? "robot" : "server") << ", " << KindName(op) << " '"
               << value.name << "', row " << row << ", number " << i;
@@ -495,7 +496,8 @@ TEST_P(Slices, UnderChangeWhatIsStoredHoldsItsPromiseOnBothSides) {
                  random_() % 6);
       for (ModelState* side : {&pair.robot(), &pair.server()}) {
         if (gives_up && side == &pair.server()) continue;
-        const std::optional<StoredPixel> fault = side->CheckStored(400, static_cast<uint32_t>(i));
+        const std::optional<StoredPixel> fault =
+            InsideState::CheckStored(*side, 400, static_cast<uint32_t>(i));
         ASSERT_FALSE(fault) << (side == &pair.robot() ? "robot" : "server") << ", '"
                             << pair.graph().value(fault->map).name << "', pixel " << fault->row
                             << ", " << fault->column;

@@ -11,6 +11,7 @@
 #include "common/exec/model_state.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/model/model_builder.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -51,7 +52,7 @@ class GateTest : public testing::Test {
     ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.1f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state_));
     const std::vector<ConstMaskView> masks = {std::as_const(changed).view()};
-    state_->RunChanged(masks, policy);
+    InsideState::RunChanged(*state_, masks, policy);
     return CountActive(state_->changed(gated_));
   }
 

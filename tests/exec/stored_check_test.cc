@@ -15,6 +15,7 @@
 #include "common/exec/spreads.h"
 #include "tests/exec/failing_backend.h"
 #include "tests/exec/on_changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -46,7 +47,7 @@ TEST_P(StoredCheckTest, FramesKeepTheirPromiseUnderEveryPolicy) {
       policy.kind = static_cast<ChangePolicy::Kind>((frame < 4 ? seed_ : frame) % 3);
       policy.stem_depth = static_cast<int>(seed_ % 2);
       Step(*state, policy);
-      const std::optional<StoredPixel> fault = state->CheckStored(30, frame);
+      const std::optional<StoredPixel> fault = InsideState::CheckStored(*state, 30, frame);
       ASSERT_FALSE(fault) << "frame " << frame << ", map '" << graph_.value(fault->map).name
                           << "', pixel " << fault->row << ", " << fault->column;
     }
@@ -79,7 +80,7 @@ class StoredChainTest : public testing::Test {
 
   void RunUnchanged(const ChangePolicy& policy) {
     const ChangedMasks none(picture_, picture_);
-    state_->RunChanged(none.views(), policy);
+    InsideState::RunChanged(*state_, none.views(), policy);
   }
 
   void Spoil(ValueId map, int row, int column, float by) {
@@ -87,7 +88,7 @@ class StoredChainTest : public testing::Test {
     view.data[row * view.strides[2] + column * view.strides[3]] += by;
   }
 
-  std::optional<StoredPixel> Fault() { return state_->CheckStored(20000, 1); }
+  std::optional<StoredPixel> Fault() { return InsideState::CheckStored(*state_, 20000, 1); }
 
   Graph graph_;
   std::vector<ValueId> maps_;
@@ -141,7 +142,7 @@ TEST_F(StoredChainTest, AfterAnAbandonedFrameNothingIsPromised) {
   const ChangedMasks changed(before, picture_);
   SetInputs(*state_, picture_);
   backend_->FailAfter(0);
-  EXPECT_THROW(state_->RunChanged(changed.views(), {}), std::runtime_error);
+  EXPECT_THROW(InsideState::RunChanged(*state_, changed.views(), {}), std::runtime_error);
   Spoil(maps_[3], 5, 7, 1.0f);
   EXPECT_FALSE(Fault());
   backend_->FailAfter(-1);

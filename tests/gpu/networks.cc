@@ -9,6 +9,7 @@
 #include "common/exec/model_state.h"
 #include "common/model/graph/pack.h"
 #include "tests/exec/changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -70,7 +71,7 @@ std::string CheckNetwork(const Graph& graph, const Place& place, int changed_fra
     const ChangedMasks changed(inputs, next);
     inputs = next;
     SetInputs(*state, inputs);
-    state->RunChanged(changed.views(), {});
+    InsideState::RunChanged(*state, changed.views(), {});
     wrong = FirstWrongValue(*state, DenseValues(graph, place, inputs));
     if (!wrong.empty()) return "changed frame " + std::to_string(frame) + ", " + wrong;
   }

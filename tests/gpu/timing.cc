@@ -12,6 +12,7 @@
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
 #include "sparse_ops/mask/mask.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -175,7 +176,7 @@ std::vector<FrameTime> TimeFrames(const Graph& graph, const Place& place, double
       ChangedWork work;
       const std::vector<double> times = TimesOf(seconds, [&](int frame) {
         SetInputs(*state, frames.inputs(frame));
-        work = state->RunChanged(frames.changed(), policy);
+        work = InsideState::RunChanged(*state, frames.changed(), policy);
         Outputs(*state);
       });
       rows.push_back(RowOf(times, active, kind == ChangePolicy::Kind::kFixed ? "fixed" : "exact",

@@ -28,6 +28,7 @@
 #include "tests/pair/cuts.h"
 #include "tests/pair/session_world.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -181,7 +182,7 @@ TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
   for (int i = 0; i < 60; ++i) {
     world.Answer();
     if (world.decision().kind == FrameDecision::Kind::kWhole) world.ExpectDenseAnswer();
-    EXPECT_FALSE(world.state().CheckStored(50, static_cast<uint32_t>(i)));
+    EXPECT_FALSE(InsideState::CheckStored(world.state(), 50, static_cast<uint32_t>(i)));
   }
   EXPECT_GT(world.robot().counts().together, 60);
 }

@@ -22,6 +22,7 @@
 #include "sparse_ops/cuda/emulated/device.h"
 #include "tests/pair/clip.h"
 #include "tests/pair/cuts.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -328,7 +329,7 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
     }
     for (ModelState* side : {&pair.robot(), &pair.server()}) {
       if (!is_shared && side == &pair.server()) continue;
-      EXPECT_FALSE(side->CheckStored(100, static_cast<uint32_t>(i)))
+      EXPECT_FALSE(InsideState::CheckStored(*side, 100, static_cast<uint32_t>(i)))
           << (side == &pair.robot() ? "robot" : "server");
     }
   }

@@ -14,6 +14,7 @@
 #include "common/exec/model_state.h"
 #include "common/model/load.h"
 #include "tests/exec/changing_frames.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/run_graph.h"
 #include "tests/torch/script_file.h"
 
@@ -64,7 +65,7 @@ TEST_P(ForeignOnDevice, WholeAndChangedFramesHaveTheBitsOfTheHost) {
         state->Run();
       } else {
         const auto kind = frame < 16 ? ChangePolicy::Kind::kExact : ChangePolicy::Kind::kFixed;
-        state->RunChanged(ChangedMasks(before, inputs).views(), {.kind = kind});
+        InsideState::RunChanged(*state, ChangedMasks(before, inputs).views(), {.kind = kind});
       }
     }
     ASSERT_EQ(FirstDifference(Outputs(*on_host)[0], Outputs(*on_device)[0]), "");
@@ -91,7 +92,7 @@ TEST(ForeignOnDeviceTest, NothingRunsWhereNothingIsActive) {
   state->Run();
   Fill(*state, foreign, 7.0f);
   SetInputs(*state, frames[1]);
-  state->RunChanged(ChangedMasks(frames[0], frames[1]).views(), {});
+  InsideState::RunChanged(*state, ChangedMasks(frames[0], frames[1]).views(), {});
   EXPECT_EQ(Numbers(*state, foreign)[0], 7.0f);
 }
 
