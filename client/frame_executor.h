@@ -22,8 +22,8 @@
 #include "common/pair/server_part.h"
 #include "common/pair/split_robot.h"
 #include "common/plan/plan.h"
-#include "common/reuse/frame_cache.h"
 #include "common/reuse/frame_work.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
@@ -46,7 +46,16 @@ struct Execution {
   Homography model_from_seen = {};
 };
 
-// Executes a robot's frames, alone or with a server: what changed in each, or all of it.
+// Executes a robot's frames, alone or with a server: what changed in each, or all of it. A frame is
+// decided, executed and committed, in this order:
+//
+//   plan     decides            executes                                  keeps
+//   local    Reuse              this state                                this state
+//   local    nobody: all of it  a state that keeps nothing                nothing
+//   remote   the server         the server, behind a codec                the server's state
+//   split    Reuse              this state and the server's (SplitRobot)  both
+//
+// A server that is not ready or does not answer in time leaves the frame to this state.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
@@ -87,14 +96,18 @@ class FrameExecutor {
   // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Leaves the frame's outputs in `state`, whatever the server does. They are due at `due`, if
-  // there is a deadline; how long a late server is waited for is in common/pair/patience.h. The
-  // result is valid until the next call or Refresh.
-  const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time due);
+  // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
+  // it. The frame's outputs are due at `due`, if there is a deadline.
+  void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
+  // Leaves the frame's outputs in `state`, whatever the server does. How long a late server is
+  // waited for is in common/pair/patience.h. If this throws, the next decision makes up for it.
+  void Execute();
+  // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
+  const Execution& Commit();
   const Execution& last() const { return last_; }
 
-  // Calls FrameCache::Refresh where results are kept.
-  std::optional<RefreshWork> Refresh(const PictureView& picture, const Verdict& verdict);
+  // Executes what is left for idle time, where results are kept.
+  std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict);
 
   // The state that holds the last frame's outputs.
   const ModelState& state() const { return *answered_; }
@@ -103,7 +116,7 @@ class FrameExecutor {
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
-  void MakeCache();
+  void MakeReuse();
   bool IsServerReady();
   void TalkToServer();
   void Join();
@@ -112,14 +125,15 @@ class FrameExecutor {
   std::vector<Cut> CutsOf(const Plan& plan) const;
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
-  using GiveUpAt = std::function<Time()>;
-  bool ExecuteRemotely(const FittedFrame& frame, const GiveUpAt& give_up_at);
-  void ExecuteHere(const FittedFrame& frame, const Verdict& verdict, const GiveUpAt& give_up_at);
+  void DecideHere();
+  bool ExecuteBehindCodec();
+  void ExecuteWhole(ModelState& state);
+  void ExecuteDecision(const FrameDecision& decision, Time give_up_at);
+  FrameWork CommitDecision();
+  Time GiveUpAt();
   Patience::Alone AloneIn(const Verdict& verdict) const;
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
-  void ExecuteWhole(const FittedFrame& frame, ModelState& state);
-  FrameCache::Execution Together(const GiveUpAt& give_up_at);
-  void NoteTimes(Time begin, Time alone_since, Patience::Alone alone);
+  void NoteTimes(Time alone_since);
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
@@ -130,9 +144,18 @@ class FrameExecutor {
   const ModelState* answered_ = &state_;
   const Clock& clock_;
   const Slowdown slowdown_;
-  std::optional<FrameCache> cache_;  // if results are kept
-  FrameDecision whole_;              // the decision for a frame that bypasses the cache
+  std::optional<Reuse> reuse_;  // of `state_`, if results are kept
+  FrameDecision whole_;         // the decision for a frame that `state_` does not follow
   Execution last_;
+
+  // The current frame.
+  FittedFrame frame_;
+  Verdict verdict_;
+  Time begin_{};
+  Time due_{};
+  Patience::Alone alone_ = Patience::Alone::kAll;
+  Time tracking_{};
+  ChangedWork done_;
 
   Plan plan_;
   std::vector<Cut> cuts_;  // of a split plan
@@ -146,7 +169,7 @@ class FrameExecutor {
   std::string robot_profile_;  // empty: no schedule is wanted
   std::string why_without_server_;
   std::optional<Time> wait_until_;
-  bool must_forget_ = false;  // the cache does not hold the last frame
+  bool must_forget_ = false;  // `state_` does not hold the last frame
 };
 
 }  // namespace cacheinf

@@ -80,14 +80,17 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
 std::optional<RefreshWork> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
   slowdown_.Begin();
   const auto begin = clock_.Now();
-  auto work = executor_->Refresh(model_picture(), verdict);
+  std::optional<RefreshWork> done;
+  if (const auto work = executor_->Refresh(model_picture(), verdict)) {
+    done = {.share = work->share(), .is_anchor = work->is_dense};
+  }
   if (config_.mode == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
     Compute(frame, verdict, begin);
-    work = RefreshWork{.share = 1.0};
+    done = {.share = 1.0};
   }
   slowdown_.CatchUp();
-  if (work) work->time = clock_.Now() - begin;
-  return work;
+  if (done) done->time = clock_.Now() - begin;
+  return done;
 }
 
 Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
@@ -109,7 +112,9 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   slowdown_.CatchUp();
   const auto prepared = clock_.Now();
   FollowPlan();
-  const Execution& execution = executor_->Execute(fitted, verdict, Due(begin - waited));
+  executor_->Decide(fitted, verdict, Due(begin - waited));
+  executor_->Execute();
+  const Execution& execution = executor_->Commit();
   slowdown_.CatchUp();
   const auto computed = clock_.Now();
   Answer answer;

@@ -40,7 +40,7 @@ class UnfitFrame : public InputError {
 
 // Answers frames one after the other, depending on the mode:
 //   dense    computes every frame.
-//   cache    computes what changed in each frame (frame_cache.h).
+//   cache    computes what changed in each frame (common/reuse/reuse.h).
 //   stale    answers at once with the last frame's result, then computes the frame.
 //   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.

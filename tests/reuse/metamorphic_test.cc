@@ -13,10 +13,10 @@
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/geometry.h"
-#include "common/reuse/frame_cache.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
 #include "tests/reuse/demo_network.h"
+#include "tests/reuse/reused_frames.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
@@ -111,12 +111,12 @@ class CachedNetwork {
   void MakeCache(const CacheConfig& config, const ChangeConfig& change,
                  std::unique_ptr<Tracker> tracker) {
     const ReuseSettings settings = Resolve(config, change);
-    cache_ = std::make_unique<FrameCache>(
-        settings, MakeGeometry(settings, *graph_, std::move(tracker)), clock_, *state_);
+    reused_ = std::make_unique<ReusedFrames>(
+        settings, MakeGeometry(settings, *graph_, std::move(tracker)), *state_);
   }
 
   FrameWork Show(const Pixels& pixels) {
-    return cache_->Run({pixels.data(), width_, height_, kChannels});
+    return reused_->Run({pixels.data(), width_, height_, kChannels});
   }
 
   Values Dense(const Pixels& pixels) {
@@ -183,13 +183,12 @@ class CachedNetwork {
     return int64_t{HeightOf(output)} * WidthOf(output);
   }
 
-  SteadyClock clock_;
   int height_ = 0;
   int width_ = 0;
   std::shared_ptr<const Graph> graph_;
   std::unique_ptr<ModelState> dense_;
   std::unique_ptr<ModelState> state_;
-  std::unique_ptr<FrameCache> cache_;
+  std::unique_ptr<ReusedFrames> reused_;
 };
 
 // What is seen from (y, x) on of a world of twice the picture's sides.
@@ -308,9 +307,9 @@ TEST_P(MetamorphicTest, ARefreshOfEverythingGivesDenseBits) {
     for (const int frame : {1, 5, 6}) {
       const Pixels pixels = Render(scene, frame);
       EXPECT_FALSE(Show(pixels).is_dense);
-      const auto refresh = cache_->Refresh({pixels.data(), width_, height_, kChannels});
+      const auto refresh = reused_->Refresh({pixels.data(), width_, height_, kChannels});
       ASSERT_TRUE(refresh);
-      EXPECT_EQ(refresh->share, 1.0);
+      EXPECT_EQ(refresh->share(), 1.0);
       ASSERT_TRUE(AreSame(Dense(pixels), Cached())) << "stem " << stem << ", frame " << frame;
     }
   }
@@ -338,13 +337,13 @@ TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRun
       const Pixels pixels = Render(scene, frame);
       Show(pixels);
       if (!AreSame(Dense(pixels), Cached())) ++frames_off;
-      cache_->Refresh({pixels.data(), width_, height_, kChannels});
+      reused_->Refresh({pixels.data(), width_, height_, kChannels});
     }
     EXPECT_EQ(frames_off > 0, policy == kChange);
     const Pixels last = Render(scene, 11);
     for (int strip = 0; strip < 5; ++strip) {
       Show(last);
-      cache_->Refresh({last.data(), width_, height_, kChannels});
+      reused_->Refresh({last.data(), width_, height_, kChannels});
     }
     EXPECT_TRUE(AreSame(Dense(last), Cached())) << "policy " << static_cast<int>(policy);
   }
@@ -446,7 +445,7 @@ TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseAwayFromBorders) {
     EXPECT_LT(work.active, 1.0 - 0.5 * still_seen);
     // Outputs are whole at once, all other maps after idle time.
     const auto outputs = Outputs(*state_);
-    cache_->Refresh({second_.data(), width_, height_, kChannels});
+    reused_->Refresh({second_.data(), width_, height_, kChannels});
     EXPECT_EQ(Outputs(*state_), outputs);
     const Values cached = Cached();
     int64_t compared = 0;
@@ -515,7 +514,7 @@ class NoiseTest : public CachedNetwork {
         const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));
         (shown == frame ? found.early_error : found.late_error) += error / judged;
       }
-      cache_->Refresh({pixels.data(), width_, height_, kChannels});
+      reused_->Refresh({pixels.data(), width_, height_, kChannels});
     }
     return found;
   }

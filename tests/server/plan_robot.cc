@@ -93,7 +93,9 @@ class PlanRobot {
     executor_.MeetServer();
     const PictureView picture = NextPicture();
     const FittedFrame frame = {.index = ++index_, .picture = picture, .place = kAll, .tensor = {}};
-    const Execution& execution = executor_.Execute(frame, {}, SplitRobot::kNever);
+    executor_.Decide(frame, {}, SplitRobot::kNever);
+    executor_.Execute();
+    const Execution& execution = executor_.Commit();
     if (execution.kind != Plan::Kind::kLocal && execution.kind != plan.kind) {
       throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));
     }
