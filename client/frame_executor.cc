@@ -125,7 +125,6 @@ void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Tim
   due_ = due;
   begin_ = clock_.Now();
   alone_ = AloneIn(verdict);
-  answered_ = &state_;
   last_ = {.seen = frame.picture};
   if (plan_.kind == Plan::Kind::kRemote && IsServerReady()) {
     last_.kind = Plan::Kind::kRemote;
@@ -135,21 +134,20 @@ void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Tim
 }
 
 void FrameExecutor::DecideHere() {
+  alone_since_ = clock_.Now();
   last_.kind = Plan::Kind::kLocal;
   const bool keeps = reuse_ && (plan_.kind != Plan::Kind::kLocal || plan_.keeps);
   if (!keeps) {
     ++whole_.number;
     whole_.frame = frame_.index;
     last_.decision = &whole_;
-    must_forget_ = true;
     return;
   }
   reuse_->MeasureSpreadsIfDue(state_);
   const Time begin = clock_.Now();
   const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
-  const Verdict verdict = {.forget = std::exchange(must_forget_, false) || verdict_.forget,
-                           .level = is_dense ? SafetyLevel::kDense : verdict_.level,
-                           .is_slow = verdict_.is_slow};
+  Verdict verdict = verdict_;
+  if (is_dense) verdict.level = SafetyLevel::kDense;
   last_.decision = &reuse_->Decide(frame_.index, frame_.picture, verdict);
   last_.seen = reuse_->seen();
   last_.model_from_seen = reuse_->placement().frame_from_seen;
@@ -161,7 +159,6 @@ void FrameExecutor::Execute() {
     if (ExecuteBehindCodec()) return;
     DecideHere();
   }
-  const Time alone_since = clock_.Now();
   if (last_.decision != &whole_) {
     ExecuteDecision(*last_.decision, split_ ? GiveUpAt() : kNever);
     if (split_) last_.server = split_->part();
@@ -173,7 +170,7 @@ void FrameExecutor::Execute() {
     ExecuteWhole(state_);
   }
   slowdown_.CatchUp();
-  NoteTimes(alone_since);
+  NoteTimes();
 }
 
 const Execution& FrameExecutor::Commit() {
@@ -186,10 +183,8 @@ const Execution& FrameExecutor::Commit() {
 
 // Returns whether the outputs are now the server's.
 bool FrameExecutor::ExecuteBehindCodec() {
-  const bool is_answered = remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt());
-  // A bad answer may have left some of its outputs in the state, too.
-  if (is_answered || server_->is_lost()) must_forget_ = true;
-  if (!is_answered) return false;
+  if (!remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt())) return false;
+  outputs_ = remote_->outputs();
   last_.server = remote_->part();
   const message::Answer& answer = remote_->answer();
   last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
@@ -201,6 +196,7 @@ bool FrameExecutor::ExecuteBehindCodec() {
 
 // Here, with a server if the plan is to split it.
 void FrameExecutor::ExecuteDecision(const FrameDecision& decision, Time give_up_at) {
+  outputs_ = state_;
   if (!split_) {
     done_ = state_.Apply(decision, reuse_->seen(), reuse_->policy());
     return;
@@ -214,7 +210,7 @@ FrameWork FrameExecutor::CommitDecision() {
 }
 
 void FrameExecutor::ExecuteWhole(ModelState& state) {
-  answered_ = &state;
+  outputs_ = state;
   if (frame_.tensor.data != nullptr) {
     state.SetInput(0, frame_.tensor);
     state.Run();
@@ -225,7 +221,7 @@ void FrameExecutor::ExecuteWhole(ModelState& state) {
 
 std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
                                                 const Verdict& verdict) {
-  if (!reuse_ || must_forget_) return std::nullopt;
+  if (!last_.work) return std::nullopt;  // nothing of this frame is kept
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
   if (decision == nullptr) return std::nullopt;
@@ -236,23 +232,24 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
 // What the robot computes if no server has a part in the frame.
 Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
   const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
-  const bool computes_all = !reuse_ || must_forget_ || verdict.forget || plans_all;
+  // What has changed since an older frame may be everything.
+  const bool computes_all = !last_.work || verdict.forget || plans_all;
   return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
 }
 
 FrameExecutor::Time FrameExecutor::GiveUpAt() { return patience_.GiveUpAt(begin_, due_, alone_); }
 
 // Notes what a frame took that was executed here.
-void FrameExecutor::NoteTimes(Time alone_since) {
+void FrameExecutor::NoteTimes() {
   const Time now = clock_.Now();
   if (remote_ && remote_->may_be_answered()) patience_.NoteServer(remote_->GiveUp());
-  if (!split_) return patience_.NoteAlone(alone_, now - alone_since);
-  if (const auto took = split_->TakeLateAnswer()) patience_.NoteServer(took);
-  if (const auto since = split_->alone_since()) {
-    patience_.NoteAlone(alone_, now - *since);
-  } else {
-    patience_.NoteServer(now - begin_);
-  }
+  if (const auto took = split_ ? split_->TakeLateAnswer() : std::nullopt)
+    patience_.NoteServer(took);
+  if (split_ && !split_->alone_since()) return patience_.NoteServer(now - begin_);
+  // How long everything takes shows only where everything was computed.
+  const bool is_whole = last_.decision->kind == FrameDecision::Kind::kWhole;
+  if (alone_ == Patience::Alone::kAll && !is_whole) return;
+  patience_.NoteAlone(alone_, now - (split_ ? *split_->alone_since() : alone_since_));
 }
 
 void FrameExecutor::WantSchedule(std::string robot_profile) {
@@ -388,7 +385,7 @@ void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
   if (!remote_) {
-    remote_.emplace(*connection_, model_, state_, clock_, RemoteSettings(), codec,
+    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec,
                     RemoteRobot::Wait(), slowdown_);
   } else if (plan_.codec != codec_) {
     remote_->SetCodec(codec);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/server_peer.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
@@ -99,8 +100,8 @@ class FrameExecutor {
   // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
   // it. The frame's outputs are due at `due`, if there is a deadline.
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
-  // Leaves the frame's outputs in `state`, whatever the server does. How long a late server is
-  // waited for is in common/pair/patience.h. If this throws, the next decision makes up for it.
+  // Makes the frame's outputs, whatever the server does. How long a late server is waited for is in
+  // common/pair/patience.h. If this throws, the next decision makes up for it.
   void Execute();
   // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
   const Execution& Commit();
@@ -109,8 +110,11 @@ class FrameExecutor {
   // Executes what is left for idle time, where results are kept.
   std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict);
 
-  // The state that holds the last frame's outputs.
-  const ModelState& state() const { return *answered_; }
+  // Of the last executed frame.
+  const FrameOutputs& outputs() const { return outputs_; }
+
+  // Holds what is kept: of the last frame that Reuse decided.
+  const ModelState& state() const { return state_; }
 
   // Returns nothing if there is no connection to a server.
   std::optional<ChannelStatistics> link_statistics() const;
@@ -133,7 +137,7 @@ class FrameExecutor {
   Time GiveUpAt();
   Patience::Alone AloneIn(const Verdict& verdict) const;
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
-  void NoteTimes(Time alone_since);
+  void NoteTimes();
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
@@ -141,7 +145,7 @@ class FrameExecutor {
   ModelState state_;
   // Keeps no results, so it runs a whole frame faster than `state_`.
   std::optional<ModelState> whole_state_;
-  const ModelState* answered_ = &state_;
+  FrameOutputs outputs_{state_};
   const Clock& clock_;
   const Slowdown slowdown_;
   std::optional<Reuse> reuse_;  // of `state_`, if results are kept
@@ -154,6 +158,7 @@ class FrameExecutor {
   Time begin_{};
   Time due_{};
   Patience::Alone alone_ = Patience::Alone::kAll;
+  Time alone_since_{};
   Time tracking_{};
   ChangedWork done_;
 
@@ -169,7 +174,6 @@ class FrameExecutor {
   std::string robot_profile_;  // empty: no schedule is wanted
   std::string why_without_server_;
   std::optional<Time> wait_until_;
-  bool must_forget_ = false;  // `state_` does not hold the last frame
 };
 
 }  // namespace cacheinf

@@ -124,7 +124,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.emulation = config_.server.emulate;
   answer.work = execution.work;
   answer.server = execution.server;
-  answer.content = reader_.Read(state(), Seen());
+  answer.content = reader_.Read(outputs(), Seen());
   if (most_repeats_ > 0) kept_ = answer;
   repeats_ = 0;
   slowdown_.CatchUp();
@@ -271,6 +271,8 @@ bool Robot::sees_moved() const { return !Seen().model_from_seen.IsIdentity(); }
 const FrameDecision* Robot::decision() const {
   return repeats_ > 0 ? nullptr : executor_->last().decision;
 }
+
+FrameOutputs Robot::outputs() const { return executor_->outputs(); }
 
 const ModelState& Robot::state() const { return executor_->state(); }
 

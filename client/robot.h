@@ -76,8 +76,11 @@ class Robot {
   // The decision executed last; null if the last answer repeats an earlier one or is a server's.
   const FrameDecision* decision() const;
 
-  // Holds the last answer's outputs until Refresh; NaN where a server left out what no answer reads
+  // The last answer's, until Refresh; NaN where a server left out what no answer reads
   // (best_scores.h).
+  FrameOutputs outputs() const;
+
+  // Holds what is kept.
   const ModelState& state() const;
   const AnswerReader& reader() const { return reader_; }
 

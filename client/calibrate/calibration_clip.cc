@@ -71,7 +71,7 @@ class CalibrationClip::Scorer {
   // Has the robot answer a frame and prepare for the next.
   void Run(Robot& robot, const Answered& dense, bool counts) {
     const Answer answer = robot.Process(dense.frame);
-    ReadOutputs(robot.state(), numbers_);
+    ReadOutputs(robot.outputs(), numbers_);
     const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
     if (!counts) return;
     Cost cost = {answer.work->share(), Milliseconds(answer.latency()) + dense.fit_ms, 0};
@@ -148,7 +148,7 @@ void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame
       frame.fitted = std::make_shared<const std::vector<uint8_t>>(
           fitted.pixels, fitted.pixels + fitted.byte_count());
       frames_.push_back({std::move(frame), answer.content, {}, Milliseconds(answer.preprocess)});
-      ReadOutputs(dense_robot_.state(), frames_.back().numbers);
+      ReadOutputs(dense_robot_.outputs(), frames_.back().numbers);
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
     }

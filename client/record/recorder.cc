@@ -88,7 +88,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   RecordedFrame kept;
   kept.frame = frame;
   kept.record.latency_ms = Milliseconds(answer.latency());
-  kept.record.outputs = HashOfOutputs(robot.state());
+  kept.record.outputs = HashOfOutputs(robot.outputs());
   kept.record.answer = ToJsonLine(answer, robot.reader());
   if (const FrameDecision* const decision = robot.decision()) kept.record.decision = *decision;
   Append(std::move(kept));

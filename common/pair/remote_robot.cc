@@ -33,21 +33,20 @@ Mask AllPixelsOf(const Value& value) {
   return all;
 }
 
-RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
-                         ModelState& state, const Clock& clock, const message::Settings& settings,
-                         const PictureCodec& codec, Wait wait, Slowdown slowdown)
+RemoteRobot::RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
+                         const message::Settings& settings, const PictureCodec& codec, Wait wait,
+                         Slowdown slowdown)
     : connection_(connection),
-      model_(std::move(model)),
-      state_(state),
+      graph_(graph),
       clock_(clock),
       wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
-      encoder_(codec, PictureFormatOf(state.graph())) {
+      encoder_(codec, PictureFormatOf(graph)) {
   connection_.Use(settings);
 }
 
 void RemoteRobot::SetCodec(const PictureCodec& codec) {
-  encoder_ = PictureEncoder(codec, PictureFormatOf(state_.graph()));
+  encoder_ = PictureEncoder(codec, PictureFormatOf(graph_));
   is_whole_due_ = true;
 }
 
@@ -101,8 +100,7 @@ std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {
   return std::exchange(came_late_after_, std::nullopt);
 }
 
-// Returns whether the awaited answer has arrived. Ignores what is in answers that come later: the
-// outputs are the robot's own by then.
+// Returns whether the awaited answer has arrived. Ignores what is in answers that come later.
 bool RemoteRobot::TakeMessages() {
   bool is_answered = false;
   while (const std::optional<Message> received = connection_.Receive()) {
@@ -141,21 +139,16 @@ bool RemoteRobot::TakeMessages() {
 }
 
 std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
-  const Graph& graph = state_.graph();
-  if (answer.outputs.size() != graph.outputs.size()) return "an answer does not have all outputs";
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const ValueId output = graph.outputs[i];
+  if (answer.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
+  outputs_.resize(answer.outputs.size());
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
     std::vector<uint8_t> slice;
     if (const char* const fault = DecodeSlice(answer.outputs[i], kMostSliceBytes, &slice)) {
       return fault;
     }
-    Mask mask(HeightOf(graph.value(output)), WidthOf(graph.value(output)));
-    const MaskView pixels = mask;
-    const char* const fault = ReadSlice(model_->backend(), slice, output, {0, pixels.height},
-                                        pixels, state_.view(output));
-    if (fault != nullptr) return fault;
-    if (CountActive(pixels) != pixels.pixel_count()) {
-      return "an answer does not have all pixels";
+    const ValueId id = graph_.outputs[i];
+    if (const char* const fault = ReadWholeSlice(slice, id, graph_.value(id), &outputs_[i])) {
+      return fault;
     }
   }
   return "";

@@ -118,8 +118,8 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
   for (const Frame& frame : frames) {
     const Answer expected = dense.Process(frame);
     const Answer answer = robot.Process(frame);
-    ReadOutputs(dense.state(), dense_numbers);
-    ReadOutputs(robot.state(), numbers);
+    ReadOutputs(dense.outputs(), dense_numbers);
+    ReadOutputs(robot.outputs(), numbers);
     const bool is_computed = answer.computed_from == frame.index;
     const auto refresh = robot.Refresh(frame);
     // The first frame is always dense.

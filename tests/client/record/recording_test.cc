@@ -319,7 +319,7 @@ TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
   ASSERT_EQ(recording.frames.size(), 3u);
   const FrameRecord& last = recording.frames.back()->record;
   EXPECT_EQ(last.failed_step, FrameStep::kRefresh);
-  EXPECT_EQ(last.outputs, HashOfOutputs(robot_->state()));
+  EXPECT_EQ(last.outputs, HashOfOutputs(robot_->outputs()));
   EXPECT_EQ(Replay(Recordings()[0], clock_).first_difference,
             "frame 2: the recorded error did not happen: a stored pixel is wrong");
 }
