@@ -151,7 +151,7 @@ void FrameExecutor::DecideHere() {
   last_.decision = &reuse_->Decide(frame_.index, frame_.picture, verdict);
   last_.seen = reuse_->seen();
   last_.model_from_seen = reuse_->placement().frame_from_seen;
-  tracking_ = clock_.Now() - begin;
+  last_.times.tracking = clock_.Now() - begin;
 }
 
 void FrameExecutor::Execute() {
@@ -161,8 +161,7 @@ void FrameExecutor::Execute() {
   }
   if (last_.decision != &whole_) {
     ExecuteDecision(*last_.decision, split_ ? GiveUpAt() : kNever);
-    if (split_) last_.server = split_->part();
-    if (last_.server) last_.kind = Plan::Kind::kSplit;
+    if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
   } else if (reuse_) {
     if (!whole_state_) whole_state_.emplace(model_);
     ExecuteWhole(*whole_state_);
@@ -175,9 +174,7 @@ void FrameExecutor::Execute() {
 
 const Execution& FrameExecutor::Commit() {
   const bool is_kept = last_.decision != nullptr && last_.decision != &whole_;
-  if (!is_kept) return last_;
-  last_.work = CommitDecision();
-  last_.work->tracking = tracking_;
+  if (is_kept) last_.work = CommitDecision();
   return last_;
 }
 
@@ -185,13 +182,19 @@ const Execution& FrameExecutor::Commit() {
 bool FrameExecutor::ExecuteBehindCodec() {
   if (!remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt())) return false;
   outputs_ = remote_->outputs();
-  last_.server = remote_->part();
-  const message::Answer& answer = remote_->answer();
-  last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
-  last_.model_from_seen = answer.frame_from_seen;
+  NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
+  last_.model_from_seen = remote_->picture_from_seen();
   slowdown_.CatchUp();
   patience_.NoteServer(clock_.Now() - begin_);
   return true;
+}
+
+void FrameExecutor::NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times) {
+  const Time tracking = last_.times.tracking;
+  last_.kind = kind;
+  last_.server = part;
+  last_.times = times;
+  last_.times.tracking = tracking;
 }
 
 // Here, with a server if the plan is to split it.

@@ -13,6 +13,7 @@
 #include "client/server_peer.h"
 #include "common/answer/outputs.h"
 #include "common/base/clock.h"
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/config/robot_config.h"
@@ -41,6 +42,7 @@ struct FittedFrame {
 struct Execution {
   const FrameDecision* decision = nullptr;  // null: the server decided
   std::optional<FrameWork> work = {};       // if results are kept
+  FrameTimes times = {};                    // parts of what computing took
   std::optional<ServerPart> server = {};    // if a server took part
   Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
   PictureView seen = {};                    // what the network saw
@@ -137,6 +139,7 @@ class FrameExecutor {
   Time GiveUpAt();
   Patience::Alone AloneIn(const Verdict& verdict) const;
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
+  void NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times);
   void NoteTimes();
 
   const RobotConfig config_;
@@ -159,7 +162,6 @@ class FrameExecutor {
   Time due_{};
   Patience::Alone alone_ = Patience::Alone::kAll;
   Time alone_since_{};
-  Time tracking_{};
   ChangedWork done_;
 
   Plan plan_;

@@ -68,10 +68,14 @@ class Robot {
   Answer Process(const Frame& frame, const Verdict& verdict = {},
                  std::chrono::nanoseconds waited = {});
 
-  // Prepares for the next frame once the answer to this one is out. Returns what that took, or
-  // nothing if there was nothing to do. `verdict` is the next frame's, as far as it is known.
+  struct Refreshed {
+    FrameWork work;
+    std::chrono::nanoseconds took{};
+  };
+  // Prepares for the next frame once the answer to this one is out. Returns nothing if there was
+  // nothing to do. `verdict` is the next frame's, as far as it is known.
   // REQUIRES: the frame of the last Process, which answered it.
-  std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
+  std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {});
 
   // The decision executed last; null if the last answer repeats an earlier one or is a server's.
   const FrameDecision* decision() const;

@@ -101,7 +101,8 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
 // Ignores lateness that the recorder caused, also of the frame that waited for the late one.
 bool Recorder::IsLate(const Answer& answer) const {
   if (deadline_ms_ <= 0 || was_made_to_forget_) return false;
-  const auto waited = waits_for_one_made_to_forget_ ? answer.waited : std::chrono::nanoseconds(0);
+  const auto waited =
+      waits_for_one_made_to_forget_ ? answer.times.waited : std::chrono::nanoseconds(0);
   return Milliseconds(answer.latency() - waited) > deadline_ms_;
 }
 

@@ -349,7 +349,7 @@ class Run {
     Answer& answer = *step.answer;
     if (guard_) answer.guard = state;
     if (config_.mode == RobotConfig::Mode::kCache) {
-      timing_.Note(*answer.work, answer.compute, frame.index);
+      timing_.Note(*answer.work, answer.times.compute, frame.index);
     }
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);

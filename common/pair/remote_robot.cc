@@ -69,10 +69,11 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   encoder_.Append(picture, &sent.picture);
   const Message message = MessageOf(std::move(sent), number_);
   part_ = {.sent_bytes = message.bytes.size()};
+  times_ = {};
   slowdown_.CatchUp();
   connection_.channel().Send(message);
   const Time encoded = clock_.Now();
-  part_.encoding = encoded - begin_;
+  times_.encoding = encoded - begin_;
   const Time until = std::min(give_up_at, encoded + ServerConnection::kPatience);
   bool is_answered = false;
   awaited_ = number_;
@@ -82,7 +83,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
     is_answered = TakeMessages();
   }
   awaited_ = -1;
-  part_.waiting = clock_.Now() - encoded;
+  times_.waiting = clock_.Now() - encoded;
   if (is_answered) return true;
   if (!is_refused_) late_ = number_;
   if (clock_.Now() >= encoded + ServerConnection::kPatience)
@@ -109,14 +110,9 @@ bool RemoteRobot::TakeMessages() {
       message::Answer answer;
       wrong = Decode(received->bytes, &answer);
       if (wrong.empty() && answer.frame == awaited_) {
-        wrong = TakeOutputs(answer);
+        wrong = Take(answer);
         is_answered = wrong.empty();
         part_.received_bytes = received->bytes.size();
-        part_.decoding = std::chrono::microseconds(answer.decode_us);
-        part_.queueing = std::chrono::microseconds(answer.queue_us);
-        part_.computing = std::chrono::microseconds(answer.compute_us);
-        part_.work = answer.work;
-        answer_ = std::move(answer);
       } else if (wrong.empty() && answer.frame == late_) {
         late_ = -1;
         came_late_after_ = received->arrived_at - begin_;
@@ -138,7 +134,7 @@ bool RemoteRobot::TakeMessages() {
   return is_answered;
 }
 
-std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
+std::string RemoteRobot::Take(const message::Answer& answer) {
   if (answer.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
   outputs_.resize(answer.outputs.size());
   for (size_t i = 0; i < answer.outputs.size(); ++i) {
@@ -151,6 +147,11 @@ std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
       return fault;
     }
   }
+  TakeTimes(answer, &times_);
+  part_.work = {.share = answer.work,
+                .active = answer.active,
+                .is_dense = answer.kind == FrameDecision::Kind::kWhole};
+  picture_from_seen_ = answer.frame_from_seen;
   return "";
 }
 

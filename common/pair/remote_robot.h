@@ -9,6 +9,7 @@
 
 #include "common/answer/outputs.h"
 #include "common/base/clock.h"
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
@@ -45,8 +46,8 @@ class RemoteRobot {
   bool Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
                Time give_up_at = kNever);
 
-  // Whether the last picture's answer did not come in time and still may. That
-  // it comes shows how long the server takes.
+  // Whether the last picture's answer did not come in time and still may, which shows how long the
+  // server takes.
   bool may_be_answered() const { return late_ != -1; }
 
   // Tells the server to compute that no more. Returns how long after Compute's beginning the answer
@@ -56,12 +57,14 @@ class RemoteRobot {
   // Of the last computed frame; `outputs` until the next Compute. NaN where the server left out
   // what nobody reads (best_scores.h).
   FrameOutputs outputs() const { return {graph_, outputs_}; }
-  const message::Answer& answer() const { return answer_; }
   const ServerPart& part() const { return part_; }
+  const FrameTimes& times() const { return times_; }
+  // Where a pixel that the network saw lies in the picture.
+  const Homography& picture_from_seen() const { return picture_from_seen_; }
 
  private:
   bool TakeMessages();
-  std::string TakeOutputs(const message::Answer& answer);
+  std::string Take(const message::Answer& answer);
 
   ServerConnection& connection_;
   const Graph& graph_;
@@ -78,9 +81,10 @@ class RemoteRobot {
   int64_t whole_since_ = 0;  // the last picture that stood alone
   bool is_whole_due_ = false;
   bool is_refused_ = false;  // the last picture
-  message::Answer answer_;
   OutputNumbers outputs_;
   ServerPart part_;
+  FrameTimes times_;
+  Homography picture_from_seen_;
 };
 
 }  // namespace cacheinf

@@ -116,7 +116,7 @@ ModelState& RemoteServer::Compute(message::Answer* answer) {
   const FrameWork work = reuse_->Commit(kept_->Apply(decision, reuse_->seen(), reuse_->policy()));
   answer->kind = decision.kind;
   answer->active = static_cast<float>(work.active);
-  answer->work = static_cast<float>(work.share());
+  answer->work = static_cast<float>(work.share);
   answer->frame_from_seen = reuse_->placement().frame_from_seen;
   return *kept_;
 }

@@ -26,7 +26,7 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
               AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
               part_->sent_bytes += coded.bytes.size();
               slowdown_.CatchUp();
-              part_->encoding += clock_.Now() - begin;
+              times_.encoding += clock_.Now() - begin;
               Say(connection_.channel(), std::move(coded), number_);
             }),
       settings_(std::move(settings)) {
@@ -49,6 +49,7 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
   begin_ = clock_.Now();
   alone_since_.reset();
   part_.reset();
+  times_ = {};
   if (!IsReady(policy)) {
     LoseServer();
     return ComputeAlone(decision, seen, policy);
@@ -123,7 +124,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
   computed_all_ = false;
   part_.emplace();
   // As far as is known of a frame that will be given up.
-  part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
+  times_.server_queueing = std::chrono::microseconds(last_answer_.queue_us);
   walk_.Begin(decision, settings_.cuts, policy, seen);
   while (walk_.is_open()) {
     switch (walk_.Step()) {
@@ -132,10 +133,9 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         break;
       case SplitWalk::Progress::kDone:
         TakeMessages();
-        part_->decoding = std::chrono::microseconds(last_answer_.decode_us);
-        part_->computing = std::chrono::microseconds(last_answer_.compute_us);
-        part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
-        part_->work = last_answer_.work;
+        TakeTimes(last_answer_, &times_);
+        part_->work = {
+            .share = last_answer_.work, .active = last_answer_.active, .is_dense = false};
         part_->robot_rows = robot_rows_;
         state_.ConfirmSent();
         committed_ = decision.number;
@@ -180,7 +180,7 @@ bool SplitRobot::WaitForSlice(Time give_up_at) {
   const Time waited = clock_.Now() - begin;
   TakeMessages();
   counts_.waited += waited;
-  if (part_) part_->waiting += waited;
+  if (part_) times_.waiting += waited;
   return told_ != -1 && (has_come || clock_.Now() < give_up_at);
 }
 

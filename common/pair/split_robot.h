@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/exec/change_policy.h"
@@ -83,6 +84,7 @@ class SplitRobot {
   // Of the last decision; nothing if the server had no part in it. The server reports its times and
   // work after its last slice; until that report arrives, they are the previous frame's.
   const std::optional<ServerPart>& part() const { return part_; }
+  const FrameTimes& times() const { return times_; }
 
  private:
   ChangedWork ComputeAlone(const FrameDecision& decision, const PictureView& seen,
@@ -119,6 +121,7 @@ class SplitRobot {
   bool is_next_alone_ = false;
   Counts counts_;
   std::optional<ServerPart> part_;
+  FrameTimes times_;
   message::Answer last_answer_;  // to a frame that is no refresh
 };
 

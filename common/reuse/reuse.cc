@@ -206,12 +206,13 @@ const FrameDecision* Reuse::DecideRefresh(const PictureView& frame, const Verdic
 FrameWork Reuse::Commit(const ChangedWork& done, bool holds_all) {
   committed_ = decision_.number;
   const ConstMaskView changed = decision_.changed;
-  const FrameWork work = {.operators = done,
-                          .active = static_cast<double>(CountActive(changed)) /
-                                    static_cast<double>(changed.pixel_count()),
-                          .is_dense = decision_.kind == FrameDecision::Kind::kWhole,
-                          .loss = placement_.loss,
-                          .rest = rest_};
+  const FrameWork work = {
+      .share = decision_.kind == FrameDecision::Kind::kWhole ? 1.0 : done.share(),
+      .active =
+          static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count()),
+      .is_dense = decision_.kind == FrameDecision::Kind::kWhole,
+      .loss = placement_.loss,
+      .rest = rest_};
   if (decision_.kind == FrameDecision::Kind::kRefresh) {
     is_settled_ = true;
     return work;

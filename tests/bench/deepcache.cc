@@ -196,8 +196,8 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
         ++tally->frames;
         tally->dense_ms += Milliseconds(expected.latency());
         tally->ms += Milliseconds(answer.latency());
-        tally->work += answer.work ? answer.work->share() : 1.0;
-        if (refresh) tally->work += refresh->share;
+        tally->work += answer.work ? answer.work->share : 1.0;
+        if (refresh) tally->work += refresh->work.share;
         tally->agreement.Add(answer.content, numbers, expected.content, dense_numbers);
       }
     }

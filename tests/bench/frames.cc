@@ -127,10 +127,10 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
     agreement.Add(answer.content, numbers, expected.content, dense_numbers);
     dense_ms.ms.push_back(Ms(expected.latency()));
     ms.ms.push_back(Ms(answer.latency()));
-    tracker_ms.ms.push_back(answer.work ? Ms(answer.work->tracking) : 0.0);
-    refresh_ms.ms.push_back(refresh ? Ms(refresh->time) : 0.0);
-    if (is_computed) answer_work += answer.work ? answer.work->share() : 1.0;
-    if (refresh) refresh_work += refresh->share;
+    tracker_ms.ms.push_back(answer.work ? Ms(answer.times.tracking) : 0.0);
+    refresh_ms.ms.push_back(refresh ? Ms(refresh->took) : 0.0);
+    if (is_computed) answer_work += answer.work ? answer.work->share : 1.0;
+    if (refresh) refresh_work += refresh->work.share;
   }
   const auto [metric, value] = MeasureOf(agreement);
   const auto count = static_cast<double>(ms.ms.size());

@@ -106,7 +106,7 @@ void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const Robo
       const auto refresh = contender.robot->Refresh(frame);
       // The first frame is always dense.
       if (i == 0) continue;
-      contender.work += answer.work->share() + (refresh ? refresh->share : 0.0);
+      contender.work += answer.work->share + (refresh ? refresh->work.share : 0.0);
       contender.agreement.Add(answer.content, numbers, expected.content, dense_numbers);
     }
   }

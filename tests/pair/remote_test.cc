@@ -141,7 +141,7 @@ TEST_F(RemoteTest, CodecAndKeepingMayChangeWithEveryPicture) {
     robot_->SetServerKeeps(i % 4 != 3);
     ASSERT_TRUE(Compute()) << i;
     ExpectDenseAnswer();
-    const double work = robot_->answer().work;
+    const double work = robot_->part().work.share;
     if (i % 4 == 2) kept_work += work;
     if (i % 4 == 3) {
       EXPECT_EQ(work, 1.0) << i;
@@ -161,7 +161,7 @@ TEST_F(RemoteTest, FramesMayLieElsewhereFromOnePictureToTheNext) {
       ASSERT_TRUE(Compute()) << i;
       ExpectDenseAnswer();
       if (i % 4 == 0) {
-        EXPECT_EQ(robot_->answer().kind, FrameDecision::Kind::kWhole) << i;
+        EXPECT_TRUE(robot_->part().work.is_dense) << i;
       }
     }
   }
@@ -192,12 +192,12 @@ TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {
 TEST_F(RemoteTest, TheServerSaysHowLongAFrameWaitedForOthers) {
   Meet("raw");
   ASSERT_TRUE(Compute());
-  EXPECT_LT(robot_->part().queueing, milliseconds(1));
+  EXPECT_LT(robot_->times().server_queueing, milliseconds(1));
   others_turns_ = 200;
   ASSERT_TRUE(Compute());
-  EXPECT_NEAR(Milliseconds(robot_->part().queueing), 20, 1);
+  EXPECT_NEAR(Milliseconds(robot_->times().server_queueing), 20, 1);
   ASSERT_TRUE(Compute());
-  EXPECT_LT(robot_->part().queueing, milliseconds(1));
+  EXPECT_LT(robot_->times().server_queueing, milliseconds(1));
 }
 
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {

@@ -244,11 +244,11 @@ TEST_P(MetamorphicTest, ARepeatedFrameCostsNothingAndChangesNothing) {
             has_canvas ? MakeTracker({}) : nullptr);
       Show(Render(scene, 0));
       const Pixels pixels = Render(scene, 5);
-      EXPECT_GT(Show(pixels).share(), 0.0);
+      EXPECT_GT(Show(pixels).share, 0.0);
       const Values before = Cached();
       for (int again = 0; again < 2; ++again) {
         const FrameWork work = Show(pixels);
-        EXPECT_EQ(work.operators.done, 0);
+        EXPECT_EQ(reused_->done(), 0);
         EXPECT_EQ(work.active, 0.0);
         EXPECT_FALSE(work.is_dense);
         EXPECT_TRUE(AreSame(before, Cached()));
@@ -291,7 +291,7 @@ TEST_P(MetamorphicTest, UnderExactAStillCameraGivesDenseBitsForTheWorkThatItsCha
         differing[output] = Reached(*graph_, op, differing);  // whole or not at all
       }
     }
-    EXPECT_EQ(work.operators.done, ImpliedWork(differing));
+    EXPECT_EQ(reused_->done(), ImpliedWork(differing));
     EXPECT_EQ(work.active, ShareOf(differing[graph_->inputs[0]]));
     before = after;
   }
@@ -309,7 +309,7 @@ TEST_P(MetamorphicTest, ARefreshOfEverythingGivesDenseBits) {
       EXPECT_FALSE(Show(pixels).is_dense);
       const auto refresh = reused_->Refresh({pixels.data(), width_, height_, kChannels});
       ASSERT_TRUE(refresh);
-      EXPECT_EQ(refresh->share(), 1.0);
+      EXPECT_EQ(refresh->share, 1.0);
       ASSERT_TRUE(AreSame(Dense(pixels), Cached())) << "stem " << stem << ", frame " << frame;
     }
   }
@@ -403,8 +403,8 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
       const Values cached = Cached();
       if (policy == kChange && change == 0.0) {
         EXPECT_TRUE(AreSame(after_, cached)) << "nothing is left to chance at the border";
-        EXPECT_GE(work.operators.done, least);
-        EXPECT_LE(work.operators.done, most);
+        EXPECT_GE(reused_->done(), least);
+        EXPECT_LE(reused_->done(), most);
       }
       for (const Operator& op : graph_->operators) {
         const ValueId id = op.outputs[0];
@@ -508,7 +508,7 @@ class NoiseTest : public CachedNetwork {
       const int shown = frame < kFrames - last ? frame : frame - (kFrames - last);
       const Pixels pixels = noise.AddTo(still, shown);
       const FrameWork work = Show(pixels);
-      if (frame > 0) found.share += work.share() / (kFrames - 1);
+      if (frame > 0) found.share += work.share / (kFrames - 1);
       if (shown >= kFirst && shown < last) {
         Dense(pixels);
         const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));

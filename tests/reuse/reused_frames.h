@@ -36,14 +36,17 @@ class ReusedFrames {
   void SetHoldsAll(bool holds_all) { holds_all_ = holds_all; }
 
   const Reuse& reuse() const { return reuse_; }
+  int64_t done() const { return done_.done; }  // multiply-adds of the last decision
 
  private:
   FrameWork Execute(const FrameDecision& decision) {
-    return reuse_.Commit(state_.Apply(decision, reuse_.seen(), reuse_.policy()), holds_all_);
+    done_ = state_.Apply(decision, reuse_.seen(), reuse_.policy());
+    return reuse_.Commit(done_, holds_all_);
   }
 
   ModelState& state_;
   Reuse reuse_;
+  ChangedWork done_;
   bool holds_all_ = true;
 };
 

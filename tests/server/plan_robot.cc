@@ -65,7 +65,7 @@ class PlanRobot {
     const std::vector<uint8_t> second = Pixels();
     if (Answer(remote, View(second)).kind != remote.kind) throw Failure(remote, "is not followed");
     executor_.Follow(local);
-    const double share = Answer(local, View(first)).work->share();
+    const double share = Answer(local, View(first)).work->share;
     if (share > 0) throw Failure(local, "computes " + std::to_string(share) + " of it again");
   }
 
