@@ -92,13 +92,13 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
       clock_(clock),
       slowdown_(std::move(slowdown)),
       plan_(PlanOf(config, model_->graph())) {
-  if (config.KeepsResults()) MakeCache();
+  if (config.KeepsResults()) MakeReuse();
   if (config.server.address.empty()) return;
   Check(plan_);
   server_.emplace(config.server, model_->graph(), clock_);
 }
 
-void FrameExecutor::MakeCache() {
+void FrameExecutor::MakeReuse() {
   const Graph& graph = model_->graph();
   if (graph.picture.width == 0) {
     throw InputError(
@@ -106,119 +106,147 @@ void FrameExecutor::MakeCache() {
   }
   const ReuseSettings settings = SettingsOf(config_);
   auto tracker = settings.follows_camera() ? MakeTracker(config_.tracker) : nullptr;
-  cache_.emplace(settings, MakeGeometry(settings, graph, std::move(tracker)), clock_, state_);
+  reuse_.emplace(settings, graph, MakeGeometry(settings, graph, std::move(tracker)));
 }
 
 void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
-  if (cache_) cache_->SetPlaceOfFrames(place);
+  if (reuse_) reuse_->SetPlaceOfFrames(place);
 }
 
-const Execution& FrameExecutor::Execute(const FittedFrame& frame, const Verdict& verdict,
-                                        Time due) {
+void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Time due) {
+  frame_ = frame;
+  verdict_ = verdict;
+  due_ = due;
+  begin_ = clock_.Now();
+  alone_ = AloneIn(verdict);
   last_ = {.seen = frame.picture};
-  answered_ = &state_;
-  const Time begin = clock_.Now();
-  const Patience::Alone alone = AloneIn(verdict);
-  const GiveUpAt give_up_at = [&] { return patience_.GiveUpAt(begin, due, alone); };
-  if (ExecuteRemotely(frame, give_up_at)) {
-    slowdown_.CatchUp();
-    patience_.NoteServer(clock_.Now() - begin);
-    return last_;
+  if (plan_.kind == Plan::Kind::kRemote && IsServerReady()) {
+    last_.kind = Plan::Kind::kRemote;
+  } else {
+    DecideHere();
   }
-  const Time alone_since = clock_.Now();
-  ExecuteHere(frame, verdict, give_up_at);
+}
+
+void FrameExecutor::DecideHere() {
+  alone_since_ = clock_.Now();
+  last_.kind = Plan::Kind::kLocal;
+  const bool keeps = reuse_ && (plan_.kind != Plan::Kind::kLocal || plan_.keeps);
+  if (!keeps) {
+    ++whole_.number;
+    whole_.frame = frame_.index;
+    last_.decision = &whole_;
+    return;
+  }
+  reuse_->MeasureSpreadsIfDue(state_);
+  const Time begin = clock_.Now();
+  const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
+  Verdict verdict = verdict_;
+  if (is_dense) verdict.level = SafetyLevel::kDense;
+  last_.decision = &reuse_->Decide(frame_.index, frame_.picture, verdict);
+  last_.seen = reuse_->seen();
+  last_.model_from_seen = reuse_->placement().frame_from_seen;
+  last_.times.tracking = clock_.Now() - begin;
+}
+
+void FrameExecutor::Execute() {
+  if (last_.kind == Plan::Kind::kRemote) {
+    if (ExecuteBehindCodec()) return;
+    DecideHere();
+  }
+  if (last_.decision != &whole_) {
+    ExecuteDecision(*last_.decision, split_ ? GiveUpAt() : kNever);
+    if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
+  } else if (reuse_) {
+    if (!whole_state_) whole_state_.emplace(model_);
+    ExecuteWhole(*whole_state_);
+  } else {
+    ExecuteWhole(state_);
+  }
   slowdown_.CatchUp();
-  NoteTimes(begin, alone_since, alone);
+  NoteTimes();
+}
+
+const Execution& FrameExecutor::Commit() {
+  const bool is_kept = last_.decision != nullptr && last_.decision != &whole_;
+  if (is_kept) last_.work = CommitDecision();
   return last_;
 }
 
-// What the robot computes if no server has a part in the next frame.
-Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
-  const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
-  const bool computes_all = !cache_ || must_forget_ || verdict.forget || plans_all;
-  return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
-}
-
-// Executes the frame on the robot, with a server if the plan is to split it.
-void FrameExecutor::ExecuteHere(const FittedFrame& frame, const Verdict& verdict,
-                                const GiveUpAt& give_up_at) {
-  if (!cache_) return ExecuteWhole(frame, state_);
-  if (plan_.kind == Plan::Kind::kLocal && !plan_.keeps) {
-    if (!whole_state_) whole_state_.emplace(model_);
-    ExecuteWhole(frame, *whole_state_);
-    must_forget_ = true;
-    return;
-  }
-  const bool forget = std::exchange(must_forget_, false) || verdict.forget;
-  const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
-  const SafetyLevel level = is_dense ? SafetyLevel::kDense : verdict.level;
-  last_.work =
-      cache_->Run(frame.picture, {.forget = forget, .level = level, .is_slow = verdict.is_slow},
-                  frame.index, Together(give_up_at));
-  if (split_) last_.server = split_->part();
-  if (last_.server) last_.kind = Plan::Kind::kSplit;
-  const Reuse& reuse = cache_->reuse();
-  last_.decision = &reuse.decision();
-  last_.seen = reuse.seen();
-  last_.model_from_seen = reuse.placement().frame_from_seen;
-}
-
 // Returns whether the outputs are now the server's.
-bool FrameExecutor::ExecuteRemotely(const FittedFrame& frame, const GiveUpAt& give_up_at) {
-  if (plan_.kind != Plan::Kind::kRemote || !IsServerReady()) return false;
-  const bool is_answered = remote_->Compute(frame.picture, frame.place, frame.index, give_up_at());
-  // A bad answer may have left some of its outputs in the state, too.
-  if (is_answered || server_->is_lost()) must_forget_ = true;
-  if (!is_answered) return false;
-  last_.kind = Plan::Kind::kRemote;
-  last_.server = remote_->part();
-  const message::Answer& answer = remote_->answer();
-  last_.server->is_whole = answer.kind == FrameDecision::Kind::kWhole;
-  last_.model_from_seen = answer.frame_from_seen;
+bool FrameExecutor::ExecuteBehindCodec() {
+  if (!remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt())) return false;
+  outputs_ = remote_->outputs();
+  NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
+  last_.model_from_seen = remote_->picture_from_seen();
+  slowdown_.CatchUp();
+  patience_.NoteServer(clock_.Now() - begin_);
   return true;
 }
 
-// Notes what a frame took that ExecuteHere has just executed.
-void FrameExecutor::NoteTimes(Time begin, Time alone_since, Patience::Alone alone) {
-  const Time now = clock_.Now();
-  if (remote_ && remote_->may_be_answered()) patience_.NoteServer(remote_->GiveUp());
-  if (!split_) return patience_.NoteAlone(alone, now - alone_since);
-  if (const auto took = split_->TakeLateAnswer()) patience_.NoteServer(took);
-  if (const auto since = split_->alone_since()) {
-    patience_.NoteAlone(alone, now - *since);
-  } else {
-    patience_.NoteServer(now - begin);
-  }
+void FrameExecutor::NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times) {
+  const Time tracking = last_.times.tracking;
+  last_.kind = kind;
+  last_.server = part;
+  last_.times = times;
+  last_.times.tracking = tracking;
 }
 
-void FrameExecutor::ExecuteWhole(const FittedFrame& frame, ModelState& state) {
-  answered_ = &state;
-  ++whole_.number;
-  whole_.frame = frame.index;
-  last_.decision = &whole_;
-  if (frame.tensor.data != nullptr) {
-    state.SetInput(0, frame.tensor);
+// Here, with a server if the plan is to split it.
+void FrameExecutor::ExecuteDecision(const FrameDecision& decision, Time give_up_at) {
+  outputs_ = state_;
+  if (!split_) {
+    done_ = state_.Apply(decision, reuse_->seen(), reuse_->policy());
+    return;
+  }
+  if (reuse_->needs_all()) split_->ComputeNextAlone();
+  done_ = split_->Execute(decision, reuse_->seen(), reuse_->policy(), give_up_at);
+}
+
+FrameWork FrameExecutor::CommitDecision() {
+  return reuse_->Commit(done_, !split_ || split_->computed_all());
+}
+
+void FrameExecutor::ExecuteWhole(ModelState& state) {
+  outputs_ = state;
+  if (frame_.tensor.data != nullptr) {
+    state.SetInput(0, frame_.tensor);
     state.Run();
   } else {
-    state.Apply(whole_, frame.picture, {});
+    state.Apply(whole_, frame_.picture, {});
   }
 }
 
-// How to execute decisions with a server; empty if the robot executes them alone.
-FrameCache::Execution FrameExecutor::Together(const GiveUpAt& give_up_at) {
-  if (!split_) return {};
-  return [this, give_up_at](const FrameDecision& decision, const PictureView& seen,
-                            const ChangePolicy& policy, bool needs_all) {
-    if (needs_all) split_->ComputeNextAlone();
-    const ChangedWork work = split_->Execute(decision, seen, policy, give_up_at());
-    return FrameCache::Executed{work, split_->computed_all()};
-  };
+std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
+                                                const Verdict& verdict) {
+  if (!last_.work) return std::nullopt;  // nothing of this frame is kept
+  reuse_->MeasureSpreadsIfDue(state_);
+  const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
+  if (decision == nullptr) return std::nullopt;
+  ExecuteDecision(*decision, kNever);
+  return CommitDecision();
 }
 
-std::optional<RefreshWork> FrameExecutor::Refresh(const PictureView& picture,
-                                                  const Verdict& verdict) {
-  if (!cache_ || must_forget_) return std::nullopt;
-  return cache_->Refresh(picture, verdict, Together([] { return kNever; }));
+// What the robot computes if no server has a part in the frame.
+Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
+  const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
+  // What has changed since an older frame may be everything.
+  const bool computes_all = !last_.work || verdict.forget || plans_all;
+  return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
+}
+
+FrameExecutor::Time FrameExecutor::GiveUpAt() { return patience_.GiveUpAt(begin_, due_, alone_); }
+
+// Notes what a frame took that was executed here.
+void FrameExecutor::NoteTimes() {
+  const Time now = clock_.Now();
+  if (remote_ && remote_->may_be_answered()) patience_.NoteServer(remote_->GiveUp());
+  if (const auto took = split_ ? split_->TakeLateAnswer() : std::nullopt)
+    patience_.NoteServer(took);
+  if (split_ && !split_->alone_since()) return patience_.NoteServer(now - begin_);
+  // How long everything takes shows only where everything was computed.
+  const bool is_whole = last_.decision->kind == FrameDecision::Kind::kWhole;
+  if (alone_ == Patience::Alone::kAll && !is_whole) return;
+  patience_.NoteAlone(alone_, now - (split_ ? *split_->alone_since() : alone_since_));
 }
 
 void FrameExecutor::WantSchedule(std::string robot_profile) {
@@ -255,7 +283,7 @@ void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
     TalkToServer();
     if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
     // Spreads are measured on a frame that the robot computes, so do not wait.
-    const bool lacks_spreads = split_ && LacksSpreads(cache_->reuse().policy());
+    const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
     if (lacks_spreads || clock_.Now() >= *wait_until_) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -263,7 +291,7 @@ void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
 
 bool FrameExecutor::IsServerReady() {
   if (connection_ == nullptr) return false;
-  if (split_) return split_->IsReady(cache_->reuse().policy());
+  if (split_) return split_->IsReady(reuse_->policy());
   if (remote_) return remote_->IsReady();
   (void)connection_->Receive();
   return connection_->has_model();
@@ -336,7 +364,7 @@ void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
   if (!remote_) {
-    remote_.emplace(*connection_, model_, state_, clock_, RemoteSettings(), codec,
+    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec,
                     RemoteRobot::Wait(), slowdown_);
   } else if (plan_.codec != codec_) {
     remote_->SetCodec(codec);

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "client/server_peer.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/config/robot_config.h"
@@ -22,8 +24,8 @@
 #include "common/pair/server_part.h"
 #include "common/pair/split_robot.h"
 #include "common/plan/plan.h"
-#include "common/reuse/frame_cache.h"
 #include "common/reuse/frame_work.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
@@ -40,13 +42,23 @@ struct FittedFrame {
 struct Execution {
   const FrameDecision* decision = nullptr;  // null: the server decided
   std::optional<FrameWork> work = {};       // if results are kept
+  FrameTimes times = {};                    // parts of what computing took
   std::optional<ServerPart> server = {};    // if a server took part
   Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
   PictureView seen = {};                    // what the network saw
   Homography model_from_seen = {};
 };
 
-// Executes a robot's frames, alone or with a server: what changed in each, or all of it.
+// Executes a robot's frames, alone or with a server: what changed in each, or all of it. A frame is
+// decided, executed and committed, in this order:
+//
+//   plan     decides            executes                                  keeps
+//   local    Reuse              this state                                this state
+//   local    nobody: all of it  a state that keeps nothing                nothing
+//   remote   the server         the server, behind a codec                the server's state
+//   split    Reuse              this state and the server's (SplitRobot)  both
+//
+// A server that is not ready or does not answer in time leaves the frame to this state.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
@@ -87,23 +99,30 @@ class FrameExecutor {
   // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Leaves the frame's outputs in `state`, whatever the server does. They are due at `due`, if
-  // there is a deadline; how long a late server is waited for is in common/pair/patience.h. The
-  // result is valid until the next call or Refresh.
-  const Execution& Execute(const FittedFrame& frame, const Verdict& verdict, Time due);
+  // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
+  // it. The frame's outputs are due at `due`, if there is a deadline.
+  void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
+  // Makes the frame's outputs, whatever the server does. How long a late server is waited for is in
+  // common/pair/patience.h. If this throws, the next decision makes up for it.
+  void Execute();
+  // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
+  const Execution& Commit();
   const Execution& last() const { return last_; }
 
-  // Calls FrameCache::Refresh where results are kept.
-  std::optional<RefreshWork> Refresh(const PictureView& picture, const Verdict& verdict);
+  // Executes what is left for idle time, where results are kept.
+  std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict);
 
-  // The state that holds the last frame's outputs.
-  const ModelState& state() const { return *answered_; }
+  // Of the last executed frame.
+  const FrameOutputs& outputs() const { return outputs_; }
+
+  // Holds what is kept: of the last frame that Reuse decided.
+  const ModelState& state() const { return state_; }
 
   // Returns nothing if there is no connection to a server.
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
-  void MakeCache();
+  void MakeReuse();
   bool IsServerReady();
   void TalkToServer();
   void Join();
@@ -111,14 +130,16 @@ class FrameExecutor {
   void JoinSplit();
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
-  using GiveUpAt = std::function<Time()>;
-  bool ExecuteRemotely(const FittedFrame& frame, const GiveUpAt& give_up_at);
-  void ExecuteHere(const FittedFrame& frame, const Verdict& verdict, const GiveUpAt& give_up_at);
+  void DecideHere();
+  bool ExecuteBehindCodec();
+  void ExecuteWhole(ModelState& state);
+  void ExecuteDecision(const FrameDecision& decision, Time give_up_at);
+  FrameWork CommitDecision();
+  Time GiveUpAt();
   Patience::Alone AloneIn(const Verdict& verdict) const;
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
-  void ExecuteWhole(const FittedFrame& frame, ModelState& state);
-  FrameCache::Execution Together(const GiveUpAt& give_up_at);
-  void NoteTimes(Time begin, Time alone_since, Patience::Alone alone);
+  void NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times);
+  void NoteTimes();
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
@@ -126,12 +147,21 @@ class FrameExecutor {
   ModelState state_;
   // Keeps no results, so it runs a whole frame faster than `state_`.
   std::optional<ModelState> whole_state_;
-  const ModelState* answered_ = &state_;
+  FrameOutputs outputs_{state_};
   const Clock& clock_;
   const Slowdown slowdown_;
-  std::optional<FrameCache> cache_;  // if results are kept
-  FrameDecision whole_;              // the decision for a frame that bypasses the cache
+  std::optional<Reuse> reuse_;  // of `state_`, if results are kept
+  FrameDecision whole_;         // the decision for a frame that `state_` does not follow
   Execution last_;
+
+  // The current frame.
+  FittedFrame frame_;
+  Verdict verdict_;
+  Time begin_{};
+  Time due_{};
+  Patience::Alone alone_ = Patience::Alone::kAll;
+  Time alone_since_{};
+  ChangedWork done_;
 
   Plan plan_;
   // Each refers to those before it.
@@ -144,7 +174,6 @@ class FrameExecutor {
   std::string robot_profile_;  // empty: no schedule is wanted
   std::string why_without_server_;
   std::optional<Time> wait_until_;
-  bool must_forget_ = false;  // the cache does not hold the last frame
 };
 
 }  // namespace cacheinf

@@ -73,21 +73,21 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
   if (verdict.forget) kept_.reset();
   const bool repeats = kept_ && repeats_ < most_repeats_;
   Answer answer = repeats ? Repeat(frame, begin) : Compute(frame, verdict, begin, waited);
-  answer.waited = waited;
+  answer.times.waited = waited;
   return answer;
 }
 
-std::optional<RefreshWork> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
+std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
   slowdown_.Begin();
   const auto begin = clock_.Now();
-  auto work = executor_->Refresh(model_picture(), verdict);
+  std::optional<FrameWork> work = executor_->Refresh(model_picture(), verdict);
   if (config_.mode == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
     Compute(frame, verdict, begin);
-    work = RefreshWork{.share = 1.0};
+    work.emplace();
   }
   slowdown_.CatchUp();
-  if (work) work->time = clock_.Now() - begin;
-  return work;
+  if (!work) return std::nullopt;
+  return Refreshed{*work, clock_.Now() - begin};
 }
 
 Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
@@ -99,7 +99,7 @@ Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
   answer.emulation = config_.server.emulate;
   answer.computed_from = kept_->computed_from;
   answer.content = kept_->content;
-  answer.preprocess = clock_.Now() - begin;
+  answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
 
@@ -109,7 +109,9 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   slowdown_.CatchUp();
   const auto prepared = clock_.Now();
   FollowPlan();
-  const Execution& execution = executor_->Execute(fitted, verdict, Due(begin - waited));
+  executor_->Decide(fitted, verdict, Due(begin - waited));
+  executor_->Execute();
+  const Execution& execution = executor_->Commit();
   slowdown_.CatchUp();
   const auto computed = clock_.Now();
   Answer answer;
@@ -117,16 +119,17 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.stamp = frame.stamp;
   answer.deadline_ms = config_.deadline_ms;
   answer.emulation = config_.server.emulate;
+  answer.times = execution.times;
   answer.work = execution.work;
   answer.server = execution.server;
-  answer.content = reader_.Read(state(), Seen());
+  answer.content = reader_.Read(outputs(), Seen());
   if (most_repeats_ > 0) kept_ = answer;
   repeats_ = 0;
   slowdown_.CatchUp();
-  answer.preprocess = prepared - begin;
-  answer.compute = computed - prepared;
-  answer.decode = clock_.Now() - computed;
-  decode_ = answer.decode;
+  answer.times.preprocess = prepared - begin;
+  answer.times.compute = computed - prepared;
+  answer.times.decode = clock_.Now() - computed;
+  decode_ = answer.times.decode;
   if (chooser_) NoteFrame(answer);
   return answer;
 }
@@ -175,15 +178,10 @@ void Robot::NoteFrame(Answer& answer) {
     answer.predicted = std::chrono::duration_cast<nanoseconds>(
         std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
   }
-  PlanChooser::Taken taken = {.executed = execution.kind, .share = answer.share()};
-  taken.latency_ms = Milliseconds(answer.preprocess + answer.compute + answer.decode);
-  if (answer.server) {
-    taken.server_ms = Milliseconds(answer.server->decoding + answer.server->computing);
-    taken.waiting_ms = Milliseconds(answer.server->waiting);
-    taken.queue_ms = Milliseconds(answer.server->queueing);
-    taken.sent_bytes = static_cast<double>(answer.server->sent_bytes);
-  }
-  chooser_->Note(taken);
+  chooser_->Note({.executed = execution.kind,
+                  .times = answer.times,
+                  .sent_bytes = answer.server ? answer.server->sent_bytes : 0,
+                  .share = answer.share()});
 }
 
 std::string Robot::WhyPlan() const {
@@ -266,6 +264,8 @@ bool Robot::sees_moved() const { return !Seen().model_from_seen.IsIdentity(); }
 const FrameDecision* Robot::decision() const {
   return repeats_ > 0 ? nullptr : executor_->last().decision;
 }
+
+FrameOutputs Robot::outputs() const { return executor_->outputs(); }
 
 const ModelState& Robot::state() const { return executor_->state(); }
 

@@ -40,7 +40,7 @@ class UnfitFrame : public InputError {
 
 // Answers frames one after the other, depending on the mode:
 //   dense    computes every frame.
-//   cache    computes what changed in each frame (frame_cache.h).
+//   cache    computes what changed in each frame (common/reuse/reuse.h).
 //   stale    answers at once with the last frame's result, then computes the frame.
 //   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.
@@ -68,16 +68,23 @@ class Robot {
   Answer Process(const Frame& frame, const Verdict& verdict = {},
                  std::chrono::nanoseconds waited = {});
 
-  // Prepares for the next frame once the answer to this one is out. Returns what that took, or
-  // nothing if there was nothing to do. `verdict` is the next frame's, as far as it is known.
+  struct Refreshed {
+    FrameWork work;
+    std::chrono::nanoseconds took{};
+  };
+  // Prepares for the next frame once the answer to this one is out. Returns nothing if there was
+  // nothing to do. `verdict` is the next frame's, as far as it is known.
   // REQUIRES: the frame of the last Process, which answered it.
-  std::optional<RefreshWork> Refresh(const Frame& frame, const Verdict& verdict = {});
+  std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {});
 
   // The decision executed last; null if the last answer repeats an earlier one or is a server's.
   const FrameDecision* decision() const;
 
-  // Holds the last answer's outputs until Refresh; NaN where a server left out what no answer reads
+  // The last answer's, until Refresh; NaN where a server left out what no answer reads
   // (best_scores.h).
+  FrameOutputs outputs() const;
+
+  // Holds what is kept.
   const ModelState& state() const;
   const AnswerReader& reader() const { return reader_; }
 

@@ -30,7 +30,7 @@ FrameTimer::FrameTimer(std::shared_ptr<const Graph> network, std::unique_ptr<Bac
           std::move(network), std::make_unique<TimedBackend>(std::move(backend), times_, clock))),
       dense_(model_),
       kept_(model_, OptionsFor(settings, model_->graph())),
-      cache_(settings, GeometryOf(settings, tracker, model_->graph()), clock, kept_) {
+      reuse_(settings, model_->graph(), GeometryOf(settings, tracker, model_->graph())) {
   times_->counts_pixels = true;
   stem_size_ = StemSize(graph(), settings.change_policy().stem_depth);
 }
@@ -45,63 +45,59 @@ TimedFrame FrameTimer::Dense(const PictureView& picture) {
 }
 
 void FrameTimer::BeginClip(const Rectangle& place_of_frames) {
-  cache_.SetPlaceOfFrames(place_of_frames);
+  reuse_.SetPlaceOfFrames(place_of_frames);
 }
 
 TimedFrame FrameTimer::Next(const PictureView& picture, const Mask* more) {
-  TimedFrame frame;
-  const auto execute = [&](const FrameDecision& decided, const PictureView& seen,
-                           const ChangePolicy& policy, bool) {
-    FrameDecision decision = decided;
-    if (more != nullptr && decision.kind == FrameDecision::Kind::kChanged) {
-      Unite(std::as_const(decision.changed), *more, decision.changed);
-      Copy(*more, decision.forced);
-    }
-    frame = Execute(decision, seen, policy);
-    return FrameCache::Executed{frame.done};
-  };
-  const FrameWork work = cache_.Run(picture, {}, 0, execute);
-  frame.decide_ms = Milliseconds(work.tracking);
+  reuse_.MeasureSpreadsIfDue(kept_);
+  const auto begin = clock_.Now();
+  const FrameDecision& decided = reuse_.Decide(0, picture, {});
+  const double decide_ms = Milliseconds(clock_.Now() - begin);
+  FrameDecision decision = decided;
+  if (more != nullptr && decision.kind == FrameDecision::Kind::kChanged) {
+    Unite(std::as_const(decision.changed), *more, decision.changed);
+    Copy(*more, decision.forced);
+  }
+  TimedFrame frame = Execute(decision, reuse_.seen());
+  frame.decide_ms = decide_ms;
+  reuse_.Commit(frame.done);
   return frame;
 }
 
 TimedFrame FrameTimer::Repeat(const Mask& more) {
-  FrameDecision decision = cache_.reuse().decision();
+  FrameDecision decision = reuse_.decision();
   decision.kind = FrameDecision::Kind::kChanged;
   Copy(more, decision.changed);
   Copy(more, decision.forced);
   decision.scroll = {};
   decision.stored_from_frame = {};
-  return Execute(decision, cache_.reuse().seen(), cache_.reuse().policy());
+  return Execute(decision, reuse_.seen());
 }
 
 std::optional<TimedFrame> FrameTimer::Refresh(const PictureView& picture) {
-  std::optional<TimedFrame> frame;
-  const auto execute = [&](const FrameDecision& decision, const PictureView& seen,
-                           const ChangePolicy& policy, bool) {
-    frame = Execute(decision, seen, policy);
-    return FrameCache::Executed{frame->done};
-  };
-  cache_.Refresh(picture, {}, execute);
+  reuse_.MeasureSpreadsIfDue(kept_);
+  const FrameDecision* const decision = reuse_.DecideRefresh(picture, {});
+  if (decision == nullptr) return std::nullopt;
+  TimedFrame frame = Execute(*decision, reuse_.seen());
+  reuse_.Commit(frame.done);
   return frame;
 }
 
 TimedFrame FrameTimer::Refresh(Range rows) {
-  FrameDecision decision = cache_.reuse().decision();
+  FrameDecision decision = reuse_.decision();
   decision.kind = FrameDecision::Kind::kRefresh;
   ClearAll(decision.changed);
   ClearAll(decision.forced);
   const ConstMaskView forced = decision.forced;
   SetRectangle(rows, {0, forced.width}, decision.forced);
-  return Execute(decision, {}, cache_.reuse().policy());
+  return Execute(decision, {});
 }
 
-TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView& seen,
-                               const ChangePolicy& policy) {
+TimedFrame FrameTimer::Execute(const FrameDecision& decision, const PictureView& seen) {
   TimedFrame frame;
   frame.kind = decision.kind;
   times_->Begin(clock_.Now());
-  frame.done = kept_.Apply(decision, seen, policy);
+  frame.done = kept_.Apply(decision, seen, reuse_.policy());
   Note(&frame);
   if (decision.kind != FrameDecision::Kind::kChanged) return frame;
   for (size_t id = 0; id < frame.ms.size(); ++id) {

@@ -12,7 +12,7 @@
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/timed_backend.h"
-#include "common/reuse/frame_cache.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "sparse_ops/mask/mask.h"
 
@@ -63,15 +63,14 @@ class FrameTimer {
 
   // As the last frame left it.
   ModelState& state() { return kept_; }
-  ConstMaskView changed() const { return cache_.reuse().decision().changed; }
+  ConstMaskView changed() const { return reuse_.decision().changed; }
   // How many of the first operators follow every byte.
   size_t stem_size() const { return stem_size_; }
   const Graph& graph() const { return model_->graph(); }
   Backend& backend() const { return model_->backend(); }
 
  private:
-  TimedFrame Execute(const FrameDecision& decision, const PictureView& seen,
-                     const ChangePolicy& policy);
+  TimedFrame Execute(const FrameDecision& decision, const PictureView& seen);
   void Note(TimedFrame* frame) const;
 
   const Clock& clock_;
@@ -79,7 +78,7 @@ class FrameTimer {
   const std::shared_ptr<const CompiledModel> model_;
   ModelState dense_;
   ModelState kept_;
-  FrameCache cache_;
+  Reuse reuse_;
   size_t stem_size_ = 0;
 };
 

@@ -17,7 +17,7 @@
 #include "common/pair/remote_picture.h"
 #include "common/plan/curve.h"
 #include "common/plan/profiled_graph.h"
-#include "common/reuse/frame_cache.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/slice_timer.h"

@@ -105,8 +105,8 @@ void Write(Json& json, const Embedding& embedding, const AnswerReader&) {
 }  // namespace
 
 std::optional<double> Answer::share() const {
-  if (work ? work->is_dense : !server || server->is_whole) return std::nullopt;
-  return std::min(1.0, (work ? work->share() : 0.0) + (server ? server->work : 0.0));
+  if (work ? work->is_dense : !server || server->work.is_dense) return std::nullopt;
+  return std::min(1.0, (work ? work->share : 0.0) + (server ? server->work.share : 0.0));
 }
 
 bool Answer::is_late() const { return deadline_ms > 0 && Milliseconds(latency()) > deadline_ms; }
@@ -119,7 +119,7 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
   if (answer.is_late()) json["late"] = true;
   if (answer.work) {
     json["active"] = answer.work->active;
-    json["work"] = answer.work->share();
+    json["work"] = answer.work->share;
     if (answer.work->rest != Rest::kNone) {
       json["rests"] = true;
       json["rests_because"] = NameOf(answer.work->rest);
@@ -138,12 +138,12 @@ std::string ToJsonLine(const Answer& answer, const AnswerReader& reader) {
     const ServerPart& part = *answer.server;
     json["server"] = {{"sent_bytes", part.sent_bytes},
                       {"received_bytes", part.received_bytes},
-                      {"encode_ms", Milliseconds(part.encoding)},
-                      {"wait_ms", Milliseconds(part.waiting)},
-                      {"queue_ms", Milliseconds(part.queueing)},
-                      {"decode_ms", Milliseconds(part.decoding)},
-                      {"compute_ms", Milliseconds(part.computing)},
-                      {"work", part.work}};
+                      {"encode_ms", Milliseconds(answer.times.encoding)},
+                      {"wait_ms", Milliseconds(answer.times.waiting)},
+                      {"queue_ms", Milliseconds(answer.times.server_queueing)},
+                      {"decode_ms", Milliseconds(answer.times.server_decoding)},
+                      {"compute_ms", Milliseconds(answer.times.server_computing)},
+                      {"work", part.work.share}};
   }
   json["kind"] = NameOf(reader.kind());
   std::visit([&](const auto& content) { Write(json, content, reader); }, answer.content);

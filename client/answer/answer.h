@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/answer/answers.h"
+#include "common/base/frame_times.h"
 #include "common/pair/server_part.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/verdict.h"
@@ -18,13 +19,7 @@ struct Answer {
   int64_t frame = 0;
   int64_t computed_from = 0;          // the frame the content is from: this one or an earlier one
   std::chrono::nanoseconds stamp{0};  // of the frame
-  // How long the frame had waited since its stamp for a robot that was still busy with the last
-  // one, its refresh, or the guard. 0 for recorded frames, which wait for the robot. Work left for
-  // after the answer counts only in the frame rate.
-  std::chrono::nanoseconds waited{0};
-  std::chrono::nanoseconds preprocess{0};
-  std::chrono::nanoseconds compute{0};
-  std::chrono::nanoseconds decode{0};
+  FrameTimes times;
   std::optional<FrameWork> work;     // if results are kept
   std::optional<GuardState> guard;   // if a guard watches
   std::optional<ServerPart> server;  // if a server took part
@@ -36,7 +31,7 @@ struct Answer {
 
   // The share of a dense run's multiply-adds, on both sides; nothing if all was computed.
   std::optional<double> share() const;
-  std::chrono::nanoseconds latency() const { return waited + preprocess + compute + decode; }
+  std::chrono::nanoseconds latency() const { return times.latency(); }
   bool is_late() const;
 };
 

@@ -65,14 +65,14 @@ class CalibrationClip::Scorer {
   // Has the robot answer a frame and prepare for the next.
   void Run(Robot& robot, const Answered& dense, bool counts) {
     const Answer answer = robot.Process(dense.frame);
-    ReadOutputs(robot.state(), numbers_);
-    const std::optional<RefreshWork> refresh = robot.Refresh(dense.frame);
+    ReadOutputs(robot.outputs(), numbers_);
+    const std::optional<Robot::Refreshed> refresh = robot.Refresh(dense.frame);
     if (!counts) return;
-    Cost cost = {answer.work->share(), Milliseconds(answer.latency()) + dense.fit_ms, 0};
+    Cost cost = {answer.work->share, Milliseconds(answer.latency()) + dense.fit_ms, 0};
     cost.frame_ms = cost.answer_ms;
     if (refresh) {
-      cost.work += refresh->share;
-      cost.frame_ms += Milliseconds(refresh->time);
+      cost.work += refresh->work.share;
+      cost.frame_ms += Milliseconds(refresh->took);
     }
     Add(answer.content, numbers_, dense, cost);
   }
@@ -141,8 +141,9 @@ void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame
       const PictureView fitted = dense_robot_.model_picture();
       frame.fitted = std::make_shared<const std::vector<uint8_t>>(
           fitted.pixels, fitted.pixels + fitted.byte_count());
-      frames_.push_back({std::move(frame), answer.content, {}, Milliseconds(answer.preprocess)});
-      ReadOutputs(dense_robot_.state(), frames_.back().numbers);
+      frames_.push_back(
+          {std::move(frame), answer.content, {}, Milliseconds(answer.times.preprocess)});
+      ReadOutputs(dense_robot_.outputs(), frames_.back().numbers);
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
     }

@@ -88,7 +88,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   RecordedFrame kept;
   kept.frame = frame;
   kept.record.latency_ms = Milliseconds(answer.latency());
-  kept.record.outputs = HashOfOutputs(robot.state());
+  kept.record.outputs = HashOfOutputs(robot.outputs());
   kept.record.answer = ToJsonLine(answer, robot.reader());
   if (const FrameDecision* const decision = robot.decision()) kept.record.decision = *decision;
   Append(std::move(kept));
@@ -101,7 +101,8 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
 // Ignores lateness that the recorder caused, also of the frame that waited for the late one.
 bool Recorder::IsLate(const Answer& answer) const {
   if (deadline_ms_ <= 0 || was_made_to_forget_) return false;
-  const auto waited = waits_for_one_made_to_forget_ ? answer.waited : std::chrono::nanoseconds(0);
+  const auto waited =
+      waits_for_one_made_to_forget_ ? answer.times.waited : std::chrono::nanoseconds(0);
   return Milliseconds(answer.latency() - waited) > deadline_ms_;
 }
 

@@ -143,11 +143,11 @@ FrameRecord ParseLine(const std::string& line, const std::string& name) {
 
 }  // namespace
 
-uint64_t HashOfOutputs(const ModelState& state) {
-  std::vector<std::vector<float>> outputs;
-  ReadOutputs(state, outputs);
+uint64_t HashOfOutputs(const FrameOutputs& outputs) {
+  OutputNumbers all;
+  ReadOutputs(outputs, all);
   uint64_t hash = kHashBasis;
-  for (const std::vector<float>& numbers : outputs) {
+  for (const std::vector<float>& numbers : all) {
     std::vector<uint32_t> words(numbers.size());
     std::memcpy(words.data(), numbers.data(), numbers.size() * sizeof(float));
     hash = Hash(words.data(), words.size(), hash);

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "common/answer/outputs.h"
 #include "common/base/words.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
-#include "common/exec/model_state.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 #include "profiler/scheme_choice.h"
@@ -64,7 +64,7 @@ struct Recording {
 };
 
 // 64-bit FNV-1a, word by word.
-uint64_t HashOfOutputs(const ModelState& state);  // 32-bit floats of all outputs, in logical order
+uint64_t HashOfOutputs(const FrameOutputs& outputs);     // 32-bit floats, in logical order
 uint64_t HashOfFile(const std::filesystem::path& path);  // throws InputError
 
 // Writes a new folder, or leaves nothing and throws InputError.

@@ -43,7 +43,7 @@ class Rerun {
       return Compare(failure, record, FrameStep::kAnswer);
     }
     const std::string other_decision = CompareDecision(record.decision);
-    const bool has_other_outputs = HashOfOutputs(robot_.state()) != record.outputs;
+    const bool has_other_outputs = HashOfOutputs(robot_.outputs()) != record.outputs;
     std::string other_refresh;
     std::string refresh_failure;
     if (record.refresh || record.failed_step == FrameStep::kRefresh) {

@@ -33,8 +33,8 @@ std::chrono::nanoseconds DenseCheck::TimeSpentSince(std::chrono::nanoseconds mom
 
 void DenseCheck::Check(const Frame& frame, const Answer& answer, const Robot& robot) {
   const Answer dense = dense_.Process(frame);
-  ReadOutputs(robot.state(), numbers_);
-  ReadOutputs(dense_.state(), dense_numbers_);
+  ReadOutputs(robot.outputs(), numbers_);
+  ReadOutputs(dense_.outputs(), dense_numbers_);
   agreement_.Add(answer.content, numbers_, dense.content, dense_numbers_, !robot.sees_moved());
 }
 

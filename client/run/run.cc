@@ -88,7 +88,7 @@ class Publisher {
 
   // Reads all it needs from the robot before writing anything: reading may lose a GPU.
   void Publish(const Frame& frame, const Answer& answer) {
-    if (dump_) dump_->Write(answer.frame, robot_.state());
+    if (dump_) dump_->Write(answer.frame, robot_.outputs());
     std::optional<ClassMap> recomputed;
     if (overlay_ || !picture_.empty()) recomputed = robot_.recomputed();
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
@@ -349,7 +349,7 @@ class Run {
     Answer& answer = *step.answer;
     if (guard_) answer.guard = state;
     if (config_.mode == RobotConfig::Mode::kCache) {
-      timing_.Note(*answer.work, answer.compute, frame.index);
+      timing_.Note(*answer.work, answer.times.compute, frame.index);
     }
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
@@ -377,7 +377,7 @@ class Run {
   }
 
   void Guarded(const Answer& answer) {
-    guard_->Judge({*robot_->decision(), answer.content, robot_->state(), robot_->model_picture(),
+    guard_->Judge({*robot_->decision(), answer.content, robot_->outputs(), robot_->model_picture(),
                    robot_->seen_picture(), robot_->fit()});
     if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
   }

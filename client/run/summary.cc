@@ -256,15 +256,15 @@ Json Describe(const ServerShares& server) {
 
 }  // namespace
 
-void ServerShares::Add(const ServerPart& part) {
+void ServerShares::Add(const ServerPart& part, const FrameTimes& times) {
   ++frames;
   sent_bytes += part.sent_bytes;
   received_bytes += part.received_bytes;
-  work_sum += part.work;
-  encoding.Add(part.encoding);
-  waiting.Add(part.waiting);
-  decoding.Add(part.decoding);
-  computing.Add(part.computing);
+  work_sum += part.work.share;
+  encoding.Add(times.encoding);
+  waiting.Add(times.waiting);
+  decoding.Add(times.server_decoding);
+  computing.Add(times.server_computing);
 }
 
 void Summary::Add(const Answer& answer) {
@@ -272,22 +272,25 @@ void Summary::Add(const Answer& answer) {
   if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
   late += answer.is_late();
-  waited.Add(answer.waited);
-  preprocess.Add(answer.preprocess);
-  compute.Add(answer.compute);
-  decode.Add(answer.decode);
-  if (answer.work) work.Add(*answer.work);
-  if (answer.server) server->Add(*answer.server);
+  waited.Add(answer.times.waited);
+  preprocess.Add(answer.times.preprocess);
+  compute.Add(answer.times.compute);
+  decode.Add(answer.times.decode);
+  if (answer.work) {
+    work.Add(*answer.work);
+    work.tracking.Add(answer.times.tracking);
+  }
+  if (answer.server) server->Add(*answer.server, answer.times);
   if (!answer.plan.empty()) ++plans[answer.plan];
   if (answer.predicted) {
-    const auto taken = answer.latency() - answer.waited;
+    const auto taken = answer.latency() - answer.times.waited;
     prediction_error.Add(std::chrono::abs(taken - *answer.predicted));
   }
 }
 
-void Summary::Add(const RefreshWork& done) {
-  refresh.Add(done.time);
-  work.Add(done);
+void Summary::Add(const Robot::Refreshed& refreshed) {
+  refresh.Add(refreshed.took);
+  work.AddRefresh(refreshed.work);
 }
 
 void WorkShares::Add(const FrameWork& work) {
@@ -296,8 +299,7 @@ void WorkShares::Add(const FrameWork& work) {
   rested += work.rest != Rest::kNone;
   slow += work.rest == Rest::kTooSlow;
   active_sum += work.active;
-  share_sum += work.share();
-  tracking.Add(work.tracking);
+  share_sum += work.share;
   if (work.loss != Loss::kNone) ++losses[work.loss];
 }
 

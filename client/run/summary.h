@@ -8,6 +8,7 @@
 #include <string>
 
 #include "client/answer/answer.h"
+#include "client/robot.h"
 #include "common/answer/agreement.h"
 #include "common/answer/statistics.h"
 #include "common/config/robot_config.h"
@@ -32,9 +33,9 @@ struct WorkShares {
   std::map<Loss, int64_t> losses;
 
   void Add(const FrameWork& work);
-  void Add(const RefreshWork& refresh) {
-    share_sum += refresh.share;
-    anchors += refresh.is_anchor;
+  void AddRefresh(const FrameWork& work) {
+    share_sum += work.share;
+    anchors += work.is_dense;
   }
   double active() const { return active_sum / static_cast<double>(frames); }
   double share() const { return share_sum / static_cast<double>(frames); }
@@ -52,7 +53,7 @@ struct ServerShares {
   LatencyHistogram computing;
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
 
-  void Add(const ServerPart& part);
+  void Add(const ServerPart& part, const FrameTimes& times);
 };
 
 // The result of a run.
@@ -86,7 +87,7 @@ struct Summary {
   std::optional<Agreement> agreement;  // of the checked answers
 
   void Add(const Answer& answer);
-  void Add(const RefreshWork& done);
+  void Add(const Robot::Refreshed& refreshed);
 };
 
 // Returns "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %".

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/answer/answers.h"
+#include "common/answer/outputs.h"
 #include "common/answer/statistics.h"
 
 // How far the answers of a run agree with those of the same network run densely. Each measure
@@ -18,9 +19,6 @@
 // to compare, and has no figure before the first of them.
 
 namespace cacheinf {
-
-// The numbers of a graph's outputs, each in the order of its dimensions.
-using OutputNumbers = std::vector<std::vector<float>>;
 
 // The relative error of frames: |answer - dense| ÷ |dense|, as Euclidean lengths over all numbers
 // of all outputs given. Skips pairs that are the same infinity or both NaN. A frame has no finite

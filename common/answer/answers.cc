@@ -12,7 +12,6 @@
 
 #include "common/answer/best_scores.h"
 #include "common/answer/mask_reader.h"
-#include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/error.h"
 #include "common/model/heads/heads.h"
@@ -151,39 +150,39 @@ AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)
   model_height_ = static_cast<float>(picture.height);
 }
 
-const std::vector<float>& AnswerReader::Values(const ModelState& state, size_t output) {
-  values_.resize(OutputCount(state.graph(), output));
-  ReadOutput(state, output, values_.data());
+const std::vector<float>& AnswerReader::Values(const FrameOutputs& outputs, size_t output) {
+  values_.resize(OutputCount(outputs.graph(), output));
+  outputs.Read(output, values_.data());
   return values_;
 }
 
-AnswerContent AnswerReader::Read(const ModelState& state, const SeenPicture& seen) {
+AnswerContent AnswerReader::Read(const FrameOutputs& outputs, const SeenPicture& seen) {
   using Answer = HeadRow::Answer;
   switch (RowOf(kind_).answer) {
     case Answer::kClasses:
-      return ReadClassification(state);
+      return ReadClassification(outputs);
     case Answer::kClassMap:
-      return ReadClassMap(state, seen);
+      return ReadClassMap(outputs, seen);
     case Answer::kBoxes:
-      return ReadDetections(state, seen);
+      return ReadDetections(outputs, seen);
     case Answer::kHeatMaps:
-      return ReadKeypoints(state, seen);
+      return ReadKeypoints(outputs, seen);
     case Answer::kPoints:
-      return ReadPoints(state, seen);
+      return ReadPoints(outputs, seen);
     case Answer::kEmbedding:
-      return Embedding{Values(state, 0)};
+      return Embedding{Values(outputs, 0)};
     case Answer::kRaw:
       break;
   }
-  return ReadRaw(state);
+  return ReadRaw(outputs);
 }
 
-RawOutputs AnswerReader::ReadRaw(const ModelState& state) {
-  const Graph& graph = state.graph();
+RawOutputs AnswerReader::ReadRaw(const FrameOutputs& outputs) {
+  const Graph& graph = outputs.graph();
   RawOutputs raw;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const Value& value = graph.value(graph.outputs[i]);
-    const std::vector<float>& values = Values(state, i);
+    const std::vector<float>& values = Values(outputs, i);
     RawOutputs::Output output;
     output.name = value.name;
     output.shape = value.shape;
@@ -199,14 +198,14 @@ RawOutputs AnswerReader::ReadRaw(const ModelState& state) {
   return raw;
 }
 
-Classification AnswerReader::ReadClassification(const ModelState& state) {
-  return {BestClasses(Values(state, 0), top_)};
+Classification AnswerReader::ReadClassification(const FrameOutputs& outputs) {
+  return {BestClasses(Values(outputs, 0), top_)};
 }
 
-ClassMap AnswerReader::ReadClassMap(const ModelState& state, const SeenPicture& seen) {
-  const Graph& graph = state.graph();
+ClassMap AnswerReader::ReadClassMap(const FrameOutputs& outputs, const SeenPicture& seen) {
+  const Graph& graph = outputs.graph();
   const Shape& shape = graph.value(graph.outputs.front()).shape;
-  const std::vector<float>& values = Values(state, 0);
+  const std::vector<float>& values = Values(outputs, 0);
   ClassMap map;
   map.height = static_cast<int>(shape[shape.size() - 2]);
   map.width = static_cast<int>(shape[shape.size() - 1]);
@@ -225,8 +224,8 @@ struct AnswerReader::Rows {
   float* Row(size_t row) { return numbers.data() + row * width; }
 };
 
-AnswerReader::Rows AnswerReader::ReadRows(const ModelState& state) {
-  const Graph& graph = state.graph();
+AnswerReader::Rows AnswerReader::ReadRows(const FrameOutputs& outputs) {
+  const Graph& graph = outputs.graph();
   Rows rows;
   const auto add = [&](const float* corners, float score, float label) {
     for (int k = 0; k < 4; ++k) rows.numbers.push_back(corners[k]);
@@ -235,7 +234,7 @@ AnswerReader::Rows AnswerReader::ReadRows(const ModelState& state) {
   };
   switch (kind_) {
     case Kind::kEndToEndBatch: {
-      const std::vector<float>& values = Values(state, 0);
+      const std::vector<float>& values = Values(outputs, 0);
       for (size_t at = 0; at + 7 <= values.size(); at += 7) {
         add(&values[at + 1], values[at + 6], values[at + 5]);
       }
@@ -243,9 +242,9 @@ AnswerReader::Rows AnswerReader::ReadRows(const ModelState& state) {
     }
     case Kind::kNmsOutputs:
     case Kind::kTfDetection: {
-      const std::vector<float> boxes = Values(state, 0);
-      const std::vector<float> scores = Values(state, 1);
-      const std::vector<float>& labels = Values(state, 2);
+      const std::vector<float> boxes = Values(outputs, 0);
+      const std::vector<float> scores = Values(outputs, 1);
+      const std::vector<float>& labels = Values(outputs, 2);
       const bool rows_first = kind_ == Kind::kTfDetection;  // top, left, bottom, right
       for (size_t i = 0; i < scores.size(); ++i) {
         std::array<float, 4> corners = {};
@@ -260,7 +259,7 @@ AnswerReader::Rows AnswerReader::ReadRows(const ModelState& state) {
     }
     default:
       rows.width = static_cast<size_t>(graph.value(graph.outputs.front()).shape.back());
-      rows.numbers = Values(state, 0);
+      rows.numbers = Values(outputs, 0);
       break;
   }
   if (head_.is_normalised) {
@@ -326,9 +325,9 @@ Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const
   return box;
 }
 
-Detections AnswerReader::ReadDetections(const ModelState& state, const SeenPicture& seen) {
-  const Graph& graph = state.graph();
-  Rows rows = ReadRows(state);
+Detections AnswerReader::ReadDetections(const FrameOutputs& outputs, const SeenPicture& seen) {
+  const Graph& graph = outputs.graph();
+  Rows rows = ReadRows(outputs);
   std::vector<size_t> order;
   for (size_t i = 0; i < rows.count(); ++i) {
     const float score = rows.Row(i)[4];
@@ -343,8 +342,8 @@ Detections AnswerReader::ReadDetections(const ModelState& state, const SeenPictu
   Detections detections;
   std::optional<MaskReader> masks;
   if (head_.mask_coefficients > 0) {
-    masks.emplace(graph.value(graph.outputs[1]).shape, Values(state, 1), ModelPicture(graph).width,
-                  ModelPicture(graph).height);
+    masks.emplace(graph.value(graph.outputs[1]).shape, Values(outputs, 1),
+                  ModelPicture(graph).width, ModelPicture(graph).height);
   }
   for (const size_t i : order) {
     if (detections.boxes.size() == static_cast<size_t>(most_boxes_)) break;
@@ -380,14 +379,14 @@ double ExtentOf(const SeenPicture& seen, double model_width, double model_height
 
 }  // namespace
 
-Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture& seen) {
-  const Graph& graph = state.graph();
+Keypoints AnswerReader::ReadKeypoints(const FrameOutputs& outputs, const SeenPicture& seen) {
+  const Graph& graph = outputs.graph();
   const Shape& maps = graph.value(graph.outputs.front()).shape;
   const Value& input = graph.value(graph.inputs.front());
   const Shape& model = input.is_map() ? input.shape : maps;
   const auto model_width = static_cast<double>(model[3]);
   const auto model_height = static_cast<double>(model[2]);
-  const std::vector<float>& values = Values(state, 0);
+  const std::vector<float>& values = Values(outputs, 0);
   HeatMap map = {values.data(), static_cast<int>(maps[3]), static_cast<int>(maps[2])};
   Keypoints keypoints;
   keypoints.extent = ExtentOf(seen, model_width, model_height);
@@ -402,11 +401,11 @@ Keypoints AnswerReader::ReadKeypoints(const ModelState& state, const SeenPicture
 }
 
 // Either a map of the picture that is zero where no point is, or a list of points and their scores.
-Keypoints AnswerReader::ReadPoints(const ModelState& state, const SeenPicture& seen) {
-  const Graph& graph = state.graph();
+Keypoints AnswerReader::ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen) {
+  const Graph& graph = outputs.graph();
   const Shape& shape = graph.value(graph.outputs.front()).shape;
   const ModelPicture picture(graph);
-  const std::vector<float> values = Values(state, 0);
+  const std::vector<float> values = Values(outputs, 0);
   Keypoints found;
   found.has_order = false;
   found.extent = ExtentOf(seen, picture.width, picture.height);
@@ -419,7 +418,7 @@ Keypoints AnswerReader::ReadPoints(const ModelState& state, const SeenPicture& s
       found.points.push_back({static_cast<double>(column), static_cast<double>(row), values[i]});
     }
   } else {
-    const std::vector<float>& scores = Values(state, 1);
+    const std::vector<float>& scores = Values(outputs, 1);
     for (size_t i = 0; i < scores.size(); ++i) {
       if (scores[i] > 0) found.points.push_back({values[2 * i], values[2 * i + 1], scores[i]});
     }

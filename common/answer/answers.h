@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/answer/outputs.h"
 #include "common/config/model_config.h"
 #include "common/model/graph/graph.h"
 
@@ -13,7 +14,6 @@
 
 namespace cacheinf {
 
-class ModelState;
 struct SeenPicture;
 
 struct ScoredClass {
@@ -112,7 +112,7 @@ class AnswerReader {
   AnswerReader(const Graph& graph, const DecoderConfig& config);
 
   // `seen` says where the network's picture lies in the frame.
-  AnswerContent Read(const ModelState& state, const SeenPicture& seen);
+  AnswerContent Read(const FrameOutputs& outputs, const SeenPicture& seen);
 
   Kind kind() const { return kind_; }  // not kAuto
 
@@ -127,20 +127,20 @@ class AnswerReader {
   std::string ClassName(int index) const;
 
  private:
-  RawOutputs ReadRaw(const ModelState& state);
-  Classification ReadClassification(const ModelState& state);
-  ClassMap ReadClassMap(const ModelState& state, const SeenPicture& seen);
-  Detections ReadDetections(const ModelState& state, const SeenPicture& seen);
+  RawOutputs ReadRaw(const FrameOutputs& outputs);
+  Classification ReadClassification(const FrameOutputs& outputs);
+  ClassMap ReadClassMap(const FrameOutputs& outputs, const SeenPicture& seen);
+  Detections ReadDetections(const FrameOutputs& outputs, const SeenPicture& seen);
   // The rows of boxes: left, top, right, bottom in the model's pixels, score, class, extra numbers.
   struct Rows;
-  Rows ReadRows(const ModelState& state);
+  Rows ReadRows(const FrameOutputs& outputs);
   Detection ReadBox(const float* row, const SeenPicture& seen) const;
-  Keypoints ReadKeypoints(const ModelState& state, const SeenPicture& seen);
-  Keypoints ReadPoints(const ModelState& state, const SeenPicture& seen);
+  Keypoints ReadKeypoints(const FrameOutputs& outputs, const SeenPicture& seen);
+  Keypoints ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen);
   std::string ContradictionOf(const float* row) const;
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
-  const std::vector<float>& Values(const ModelState& state, size_t output);
+  const std::vector<float>& Values(const FrameOutputs& outputs, size_t output);
 
   Kind kind_;
   Head head_;

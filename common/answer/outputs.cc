@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "common/exec/model_state.h"
 #include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {
@@ -33,18 +34,27 @@ size_t OutputCount(const Graph& graph, size_t output) {
   return static_cast<size_t>(ElementCount(graph.value(graph.outputs[output]).shape));
 }
 
-void ReadOutput(const ModelState& state, size_t output, float* values) {
-  const Shape& shape = state.graph().value(state.graph().outputs[output]).shape;
+FrameOutputs::FrameOutputs(const ModelState& state) : graph_(&state.graph()), state_(&state) {}
+
+FrameOutputs::FrameOutputs(const Graph& graph, const OutputNumbers& numbers)
+    : graph_(&graph), numbers_(&numbers) {}
+
+void FrameOutputs::Read(size_t output, float* values) const {
+  if (state_ == nullptr) {
+    std::copy((*numbers_)[output].begin(), (*numbers_)[output].end(), values);
+    return;
+  }
+  const Shape& shape = graph_->value(graph_->outputs[output]).shape;
   const auto rank = static_cast<int>(shape.size());
-  state.GetOutput(output, PackedView(values, shape.data(), rank, rank - 1));
+  state_->GetOutput(output, PackedView(values, shape.data(), rank, rank - 1));
 }
 
-void ReadOutputs(const ModelState& state, std::vector<std::vector<float>>& values) {
-  const Graph& graph = state.graph();
-  values.resize(graph.outputs.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i].resize(OutputCount(graph, i));
-    ReadOutput(state, i, values[i].data());
+void ReadOutputs(const FrameOutputs& outputs, OutputNumbers& numbers) {
+  const Graph& graph = outputs.graph();
+  numbers.resize(graph.outputs.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i].resize(OutputCount(graph, i));
+    outputs.Read(i, numbers[i].data());
   }
 }
 
@@ -63,12 +73,12 @@ OutputDump::OutputDump(std::filesystem::path folder, const Graph& graph)
   }
 }
 
-void OutputDump::Write(int64_t frame, const ModelState& state) {
-  const Graph& graph = state.graph();
+void OutputDump::Write(int64_t frame, const FrameOutputs& outputs) {
+  const Graph& graph = outputs.graph();
   for (size_t i = 0; i < names_.size(); ++i) {
     const Value& output = graph.value(graph.outputs[i]);
     values_.resize(OutputCount(graph, i));
-    ReadOutput(state, i, values_.data());
+    outputs.Read(i, values_.data());
     const auto path = folder_ / fmt::format("{:06}.{}.npy", frame, names_[i]);
     if (output.type == DataType::kInt64) {
       const std::vector<int64_t> integers(values_.begin(), values_.end());

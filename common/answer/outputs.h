@@ -7,18 +7,39 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/model_state.h"
+#include "common/model/graph/graph.h"
 
 namespace cacheinf {
+
+class ModelState;
+
+// The numbers of a graph's outputs, each in the order of its dimensions (a map: batch, channels,
+// height, width).
+using OutputNumbers = std::vector<std::vector<float>>;
+
+// A frame's outputs, wherever they were computed: here, where a state holds them, or by a server
+// that sent them. Refers to either one, until that one's next frame.
+class FrameOutputs {
+ public:
+  FrameOutputs(const ModelState& state);
+  FrameOutputs(const Graph& graph, const OutputNumbers& numbers);
+
+  const Graph& graph() const { return *graph_; }
+
+  // Copies an output's numbers out.
+  void Read(size_t output, float* values) const;
+
+ private:
+  const Graph* graph_;
+  const ModelState* state_ = nullptr;
+  const OutputNumbers* numbers_ = nullptr;  // if there is no state
+};
 
 // The number of elements of an output.
 size_t OutputCount(const Graph& graph, size_t output);
 
-// Copies an output out in the order of its dimensions (a map: batch, channels, height, width).
-void ReadOutput(const ModelState& state, size_t output, float* values);
-
 // Copies all outputs out.
-void ReadOutputs(const ModelState& state, std::vector<std::vector<float>>& values);
+void ReadOutputs(const FrameOutputs& outputs, OutputNumbers& numbers);
 
 // Writes every output of every frame as FOLDER/000000.NAME.npy. "_" in NAME replaces what a file's
 // name cannot hold.
@@ -27,7 +48,7 @@ class OutputDump {
   // Makes the folder. Throws InputError if that fails.
   OutputDump(std::filesystem::path folder, const Graph& graph);
 
-  void Write(int64_t frame, const ModelState& state);  // throws InputError
+  void Write(int64_t frame, const FrameOutputs& outputs);  // throws InputError
 
  private:
   std::filesystem::path folder_;

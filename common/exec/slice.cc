@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/base/little_endian.h"
+#include "common/model/graph/geometry.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/mask/wire.h"
 #include "sparse_ops/view_transforms.h"
@@ -27,6 +28,33 @@ TensorView RowsOf(TensorView map, Range rows) {
 size_t FloatsOf(const ConstTensorView& value, ConstMaskView pixels) {
   if (!IsMap(value)) return IsEmpty(pixels) ? 0 : static_cast<size_t>(value.Count());
   return static_cast<size_t>(CountActive(pixels) * value.dims[0] * value.dims[1]);
+}
+
+// As ReadSlice, up to where the numbers go. Of `value` only the dims matter.
+const char* ReadNumbers(std::span<const uint8_t> bytes, ValueId id, Range rows, MaskView pixels,
+                        const ConstTensorView& value, std::vector<float>* numbers) {
+  if (bytes.size() < kHeaderBytes) return "a slice is shorter than its header";
+  const uint8_t* const header = bytes.data();
+  if (header[0] != kMagic) return "these bytes are not a slice";
+  if (header[1] != kVersion) return "a slice has another version";
+  if (header[2] != 0 || header[3] != 0) return "a slice's header has bits that mean nothing";
+  if (LittleEndianAt<ValueId>(header + 4) != id) return "a slice is of another value";
+  if (Range{LittleEndianAt<int>(header + 8), LittleEndianAt<int>(header + 12)} != rows) {
+    return "a slice is of other rows";
+  }
+  const size_t mask_bytes = LittleEndianAt<uint32_t>(header + 16);
+  if (mask_bytes > bytes.size() - kHeaderBytes) return "a slice ends within its mask";
+  const char* error = DecodeMask(header + kHeaderBytes, mask_bytes, pixels);
+  if (error != nullptr) return error;
+  const size_t numbers_bytes = bytes.size() - kHeaderBytes - mask_bytes;
+  numbers->resize(FloatsOf(value, pixels));
+  if (numbers_bytes != numbers->size() * sizeof(float)) {
+    return "a slice does not have as many numbers as pixels";
+  }
+  if (!numbers->empty()) {
+    std::memcpy(numbers->data(), header + kHeaderBytes + mask_bytes, numbers_bytes);
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -65,31 +93,35 @@ void AppendSlice(ValueId id, Range rows, ConstMaskView pixels, std::span<const f
 
 const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId id, Range rows,
                       MaskView pixels, const TensorView& value) {
-  if (bytes.size() < kHeaderBytes) return "a slice is shorter than its header";
-  const uint8_t* const header = bytes.data();
-  if (header[0] != kMagic) return "these bytes are not a slice";
-  if (header[1] != kVersion) return "a slice has another version";
-  if (header[2] != 0 || header[3] != 0) return "a slice's header has bits that mean nothing";
-  if (LittleEndianAt<ValueId>(header + 4) != id) return "a slice is of another value";
-  if (Range{LittleEndianAt<int>(header + 8), LittleEndianAt<int>(header + 12)} != rows) {
-    return "a slice is of other rows";
-  }
-  const size_t mask_bytes = LittleEndianAt<uint32_t>(header + 16);
-  if (mask_bytes > bytes.size() - kHeaderBytes) return "a slice ends within its mask";
-  const char* error = DecodeMask(header + kHeaderBytes, mask_bytes, pixels);
+  std::vector<float> numbers;
+  const char* const error = ReadNumbers(bytes, id, rows, pixels, value, &numbers);
   if (error != nullptr) return error;
-  const size_t numbers_bytes = bytes.size() - kHeaderBytes - mask_bytes;
-  std::vector<float> numbers(FloatsOf(value, pixels));
-  if (numbers_bytes != numbers.size() * sizeof(float)) {
-    return "a slice does not have as many numbers as pixels";
-  }
-  if (!numbers.empty()) {
-    std::memcpy(numbers.data(), header + kHeaderBytes + mask_bytes, numbers_bytes);
-  }
   if (IsMap(value)) {
     backend.Scatter(numbers, pixels, RowsOf(value, rows));
   } else if (!numbers.empty()) {
     backend.CopyIn(PackedView(numbers.data(), value, value.rank - 1), value);
+  }
+  return nullptr;
+}
+
+const char* ReadWholeSlice(std::span<const uint8_t> bytes, ValueId id, const Value& value,
+                           std::vector<float>* numbers) {
+  const Shape& shape = value.shape;
+  const auto rank = static_cast<int>(shape.size());
+  const ConstTensorView dims = PackedView<const float>(nullptr, shape.data(), rank, rank - 1);
+  Mask mask(HeightOf(value), WidthOf(value));
+  const MaskView pixels = mask;
+  const char* const error = ReadNumbers(bytes, id, {0, pixels.height}, pixels, dims, numbers);
+  if (error != nullptr) return error;
+  if (CountActive(pixels) != pixels.pixel_count()) return "a slice does not have all pixels";
+  if (!IsMap(dims)) return nullptr;
+  const std::vector<float> by_pixel = *numbers;
+  const auto channels = static_cast<size_t>(shape[1]);
+  const auto count = static_cast<size_t>(pixels.pixel_count());
+  for (size_t i = 0; i < by_pixel.size(); ++i) {
+    const size_t pixel = i / channels % count;
+    const size_t image = i / channels / count;
+    (*numbers)[(image * channels + i % channels) * count + pixel] = by_pixel[i];
   }
   return nullptr;
 }

@@ -37,6 +37,11 @@ void AppendSlice(ValueId id, Range rows, ConstMaskView pixels, std::span<const f
 const char* ReadSlice(Backend& backend, std::span<const uint8_t> bytes, ValueId id, Range rows,
                       MaskView pixels, const TensorView& value);
 
+// Takes a slice of all of a value, as numbers in its logical order. Returns as ReadSlice does; a
+// slice that leaves pixels out is wrong.
+const char* ReadWholeSlice(std::span<const uint8_t> bytes, ValueId id, const Value& value,
+                           std::vector<float>* numbers);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_EXEC_SLICE_H_

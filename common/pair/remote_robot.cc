@@ -33,21 +33,20 @@ Mask AllPixelsOf(const Value& value) {
   return all;
 }
 
-RemoteRobot::RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
-                         ModelState& state, const Clock& clock, const message::Settings& settings,
-                         const PictureCodec& codec, Wait wait, Slowdown slowdown)
+RemoteRobot::RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
+                         const message::Settings& settings, const PictureCodec& codec, Wait wait,
+                         Slowdown slowdown)
     : connection_(connection),
-      model_(std::move(model)),
-      state_(state),
+      graph_(graph),
       clock_(clock),
       wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
-      encoder_(codec, PictureFormatOf(state.graph())) {
+      encoder_(codec, PictureFormatOf(graph)) {
   connection_.Use(settings);
 }
 
 void RemoteRobot::SetCodec(const PictureCodec& codec) {
-  encoder_ = PictureEncoder(codec, PictureFormatOf(state_.graph()));
+  encoder_ = PictureEncoder(codec, PictureFormatOf(graph_));
   is_whole_due_ = true;
 }
 
@@ -70,10 +69,11 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
   encoder_.Append(picture, &sent.picture);
   const Message message = MessageOf(std::move(sent), number_);
   part_ = {.sent_bytes = message.bytes.size()};
+  times_ = {};
   slowdown_.CatchUp();
   connection_.channel().Send(message);
   const Time encoded = clock_.Now();
-  part_.encoding = encoded - begin_;
+  times_.encoding = encoded - begin_;
   const Time until = std::min(give_up_at, encoded + ServerConnection::kPatience);
   bool is_answered = false;
   awaited_ = number_;
@@ -83,7 +83,7 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
     is_answered = TakeMessages();
   }
   awaited_ = -1;
-  part_.waiting = clock_.Now() - encoded;
+  times_.waiting = clock_.Now() - encoded;
   if (is_answered) return true;
   if (!is_refused_) late_ = number_;
   if (clock_.Now() >= encoded + ServerConnection::kPatience)
@@ -101,8 +101,7 @@ std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {
   return std::exchange(came_late_after_, std::nullopt);
 }
 
-// Returns whether the awaited answer has arrived. Ignores what is in answers that come later: the
-// outputs are the robot's own by then.
+// Returns whether the awaited answer has arrived. Ignores what is in answers that come later.
 bool RemoteRobot::TakeMessages() {
   bool is_answered = false;
   while (const std::optional<Message> received = connection_.Receive()) {
@@ -111,14 +110,9 @@ bool RemoteRobot::TakeMessages() {
       message::Answer answer;
       wrong = Decode(received->bytes, &answer);
       if (wrong.empty() && answer.frame == awaited_) {
-        wrong = TakeOutputs(answer);
+        wrong = Take(answer);
         is_answered = wrong.empty();
         part_.received_bytes = received->bytes.size();
-        part_.decoding = std::chrono::microseconds(answer.decode_us);
-        part_.queueing = std::chrono::microseconds(answer.queue_us);
-        part_.computing = std::chrono::microseconds(answer.compute_us);
-        part_.work = answer.work;
-        answer_ = std::move(answer);
       } else if (wrong.empty() && answer.frame == late_) {
         late_ = -1;
         came_late_after_ = received->arrived_at - begin_;
@@ -140,24 +134,24 @@ bool RemoteRobot::TakeMessages() {
   return is_answered;
 }
 
-std::string RemoteRobot::TakeOutputs(const message::Answer& answer) {
-  const Graph& graph = state_.graph();
-  if (answer.outputs.size() != graph.outputs.size()) return "an answer does not have all outputs";
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const ValueId output = graph.outputs[i];
+std::string RemoteRobot::Take(const message::Answer& answer) {
+  if (answer.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
+  outputs_.resize(answer.outputs.size());
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
     std::vector<uint8_t> slice;
     if (const char* const fault = DecodeSlice(answer.outputs[i], kMostSliceBytes, &slice)) {
       return fault;
     }
-    Mask mask(HeightOf(graph.value(output)), WidthOf(graph.value(output)));
-    const MaskView pixels = mask;
-    const char* const fault = ReadSlice(model_->backend(), slice, output, {0, pixels.height},
-                                        pixels, state_.view(output));
-    if (fault != nullptr) return fault;
-    if (CountActive(pixels) != pixels.pixel_count()) {
-      return "an answer does not have all pixels";
+    const ValueId id = graph_.outputs[i];
+    if (const char* const fault = ReadWholeSlice(slice, id, graph_.value(id), &outputs_[i])) {
+      return fault;
     }
   }
+  TakeTimes(answer, &times_);
+  part_.work = {.share = answer.work,
+                .active = answer.active,
+                .is_dense = answer.kind == FrameDecision::Kind::kWhole};
+  picture_from_seen_ = answer.frame_from_seen;
   return "";
 }
 

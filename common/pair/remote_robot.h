@@ -7,20 +7,19 @@
 #include <optional>
 #include <string>
 
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
-#include "common/exec/compiled_model.h"
-#include "common/exec/model_state.h"
 #include "common/pair/messages.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/server_part.h"
 
 namespace cacheinf {
 
-// The robot's side of mode remote: sends pictures to a server and puts its answers in place of a
-// state's outputs.
+// The robot's side of mode remote: sends pictures to a server, which answers with their outputs.
 class RemoteRobot {
  public:
   using Time = std::chrono::nanoseconds;
@@ -28,10 +27,10 @@ class RemoteRobot {
   using Wait = ServerConnection::Wait;
 
   // Sends the server the settings. Throws InputError if this machine cannot encode with `codec`, or
-  // the model takes no picture. Connection, state and clock must outlive this.
-  RemoteRobot(ServerConnection& connection, std::shared_ptr<const CompiledModel> model,
-              ModelState& state, const Clock& clock, const message::Settings& settings,
-              const PictureCodec& codec, Wait wait = {}, Slowdown slowdown = {});
+  // the model takes no picture. Connection, graph and clock must outlive this.
+  RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
+              const message::Settings& settings, const PictureCodec& codec, Wait wait = {},
+              Slowdown slowdown = {});
 
   // Takes effect from the next picture on. Throws as the constructor.
   void SetCodec(const PictureCodec& codec);
@@ -42,30 +41,33 @@ class RemoteRobot {
   // Whether the server takes part in the next frame.
   bool IsReady();
 
-  // Fills the outputs from the picture, of which `place` shows the frame. Returns false, with
-  // undefined outputs, if no answer comes by `give_up_at`, or the server refuses or is lost.
+  // Has the outputs computed from the picture, of which `place` shows the frame. Returns false if
+  // no answer comes by `give_up_at`, or the server refuses or is lost.
   bool Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
                Time give_up_at = kNever);
 
-  // Whether the last picture's answer did not come in time and still may. The outputs are the
-  // robot's own by then, but that it comes shows how long the server takes.
+  // Whether the last picture's answer did not come in time and still may, which shows how long the
+  // server takes.
   bool may_be_answered() const { return late_ != -1; }
 
   // Tells the server to compute that no more. Returns how long after Compute's beginning the answer
   // came, if it did.
   std::optional<Time> GiveUp();
 
-  // Of the last computed frame.
-  const message::Answer& answer() const { return answer_; }
+  // Of the last computed frame; `outputs` until the next Compute. NaN where the server left out
+  // what nobody reads (best_scores.h).
+  FrameOutputs outputs() const { return {graph_, outputs_}; }
   const ServerPart& part() const { return part_; }
+  const FrameTimes& times() const { return times_; }
+  // Where a pixel that the network saw lies in the picture.
+  const Homography& picture_from_seen() const { return picture_from_seen_; }
 
  private:
   bool TakeMessages();
-  std::string TakeOutputs(const message::Answer& answer);
+  std::string Take(const message::Answer& answer);
 
   ServerConnection& connection_;
-  const std::shared_ptr<const CompiledModel> model_;
-  ModelState& state_;
+  const Graph& graph_;
   const Clock& clock_;
   const Wait wait_;
   const Slowdown slowdown_;
@@ -79,8 +81,10 @@ class RemoteRobot {
   int64_t whole_since_ = 0;  // the last picture that stood alone
   bool is_whole_due_ = false;
   bool is_refused_ = false;  // the last picture
-  message::Answer answer_;
+  OutputNumbers outputs_;
   ServerPart part_;
+  FrameTimes times_;
+  Homography picture_from_seen_;
 };
 
 }  // namespace cacheinf

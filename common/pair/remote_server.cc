@@ -36,23 +36,22 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
       clock_(clock),
       model_(std::move(model)),
       settings_(settings),
-      reuse_(ReuseOf(settings)),
+      reuse_settings_(ReuseOf(settings)),
       decoder_(PictureFormatOf(model_->graph())),
       on_picture_(std::move(on_picture)),
       slowdown_(std::move(slowdown)) {}
 
-FrameCache& RemoteServer::Cache() {
-  if (cache_) return *cache_;
+void RemoteServer::MakeKept() {
   std::unique_ptr<Tracker> tracker;
-  if (reuse_.follows_camera()) {
+  if (reuse_settings_.follows_camera()) {
     TrackerConfig config;
     config.kind = settings_.tracker;
     tracker = MakeTracker(config);
   }
-  kept_.emplace(model_, OptionsFor(reuse_, model_->graph()));
-  cache_.emplace(reuse_, MakeGeometry(reuse_, model_->graph(), std::move(tracker)), clock_, *kept_);
-  cache_->SetPlaceOfFrames(place_);
-  return *cache_;
+  const Graph& graph = model_->graph();
+  kept_.emplace(model_, OptionsFor(reuse_settings_, graph));
+  reuse_.emplace(reuse_settings_, graph, MakeGeometry(reuse_settings_, graph, std::move(tracker)));
+  reuse_->SetPlaceOfFrames(place_);
 }
 
 void RemoteServer::Take(const message::RemoteFrame& frame) {
@@ -95,7 +94,7 @@ const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
     return "the frame's place is not in the picture";
   }
   if (const char* const fault = decoder_.Decode(frame.picture)) return fault;
-  if (cache_ && frame.place != place_) cache_->SetPlaceOfFrames(frame.place);
+  if (reuse_ && frame.place != place_) reuse_->SetPlaceOfFrames(frame.place);
   place_ = frame.place;
   keeps_ = frame.keeps;
   return nullptr;
@@ -111,12 +110,14 @@ ModelState& RemoteServer::Compute(message::Answer* answer) {
     answer->active = answer->work = 1;
     return *whole_;
   }
-  FrameCache& cache = Cache();
-  const FrameWork work = cache.Run(decoder_.picture(), {}, frame_);
-  answer->kind = cache.reuse().decision().kind;
+  if (!kept_) MakeKept();
+  reuse_->MeasureSpreadsIfDue(*kept_);
+  const FrameDecision& decision = reuse_->Decide(frame_, decoder_.picture(), {});
+  const FrameWork work = reuse_->Commit(kept_->Apply(decision, reuse_->seen(), reuse_->policy()));
+  answer->kind = decision.kind;
   answer->active = static_cast<float>(work.active);
-  answer->work = static_cast<float>(work.share());
-  answer->frame_from_seen = cache.reuse().placement().frame_from_seen;
+  answer->work = static_cast<float>(work.share);
+  answer->frame_from_seen = reuse_->placement().frame_from_seen;
   return *kept_;
 }
 
@@ -136,7 +137,11 @@ void RemoteServer::PackOutputs(const ModelState& state, message::Answer* answer)
 
 bool RemoteServer::Refresh() {
   if (!std::exchange(may_refresh_, false)) return false;
-  return cache_->Refresh(decoder_.picture()).has_value();
+  reuse_->MeasureSpreadsIfDue(*kept_);
+  const FrameDecision* const decision = reuse_->DecideRefresh(decoder_.picture(), {});
+  if (decision == nullptr) return false;
+  reuse_->Commit(kept_->Apply(*decision, reuse_->seen(), reuse_->policy()));
+  return true;
 }
 
 }  // namespace cacheinf

@@ -15,7 +15,7 @@
 #include "common/exec/model_state.h"
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
-#include "common/reuse/frame_cache.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 
 namespace cacheinf {
@@ -49,7 +49,7 @@ class RemoteServer {
 
  private:
   const char* Decode(const message::RemoteFrame& frame);
-  FrameCache& Cache();
+  void MakeKept();
   ModelState& Compute(message::Answer* answer);
   void PackOutputs(const ModelState& state, message::Answer* answer);
 
@@ -57,12 +57,12 @@ class RemoteServer {
   const Clock& clock_;
   const std::shared_ptr<const CompiledModel> model_;
   const message::Settings settings_;
-  const ReuseSettings reuse_;
+  const ReuseSettings reuse_settings_;
   PictureDecoder decoder_;
   std::optional<ModelState> whole_;
   std::optional<ModelState> kept_;
-  std::optional<FrameCache> cache_;  // on `kept_`
-  bool keeps_ = false;               // for the current picture
+  std::optional<Reuse> reuse_;  // of `kept_`
+  bool keeps_ = false;          // for the current picture
   const OnPicture on_picture_;
   const Slowdown slowdown_;
   int64_t frame_ = 0;                      // of the current picture

@@ -26,7 +26,7 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
               AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
               part_->sent_bytes += coded.bytes.size();
               slowdown_.CatchUp();
-              part_->encoding += clock_.Now() - begin;
+              times_.encoding += clock_.Now() - begin;
               Say(connection_.channel(), std::move(coded), number_);
             }),
       settings_(std::move(settings)) {
@@ -48,25 +48,28 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
   begin_ = clock_.Now();
   alone_since_.reset();
   part_.reset();
+  times_ = {};
   if (!IsReady(policy)) {
     LoseServer();
     return ComputeAlone(decision, seen, policy);
   }
-  const bool is_first = told_ == -1;
-  const bool is_shared = !std::exchange(is_next_alone_, false) && behind_ == -1;
+  const bool is_first = server_ == Server::kHoldsNothing;
+  const bool is_shared = !std::exchange(is_next_alone_, false) && server_ != Server::kIsBehind;
   FrameDecision told = decision;
   told.settings = connection_.settings().version;
   if (is_shared) robot_rows_ = RobotRowsOf(settings_.cuts, std::as_const(told.changed));
   told.robot_rows = robot_rows_;
   if (is_first) {
     state_.LosePeer();
-    heard_from_ = decision.number;
+    first_told_ = decision.number;
+    server_ = Server::kFollows;
   }
   slowdown_.CatchUp();
-  Say(connection_.channel(),
-      message::Frame{
-          .decision = told, .follows = told_, .committed = committed_, .is_shared = is_shared});
-  told_ = decision.number;
+  Say(connection_.channel(), message::Frame{.decision = told,
+                                            .follows = is_first ? -1 : last_told_,
+                                            .committed = committed_.value_or(-1),
+                                            .is_shared = is_shared});
+  last_told_ = decision.number;
   if (!is_shared) return ComputeAlone(decision, seen, policy);
   // The server lacks everything, which may take longer to send than a frame has.
   if (is_first && give_up_at != kNever) give_up_at = clock_.Now();
@@ -107,7 +110,8 @@ ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const Pictur
   ++counts_.alone;
   alone_since_ = clock_.Now();
   computed_all_ = true;
-  const bool is_compared = told_ != -1 && policy.kind == ChangePolicy::Kind::kExact;
+  const bool is_compared =
+      server_ != Server::kHoldsNothing && policy.kind == ChangePolicy::Kind::kExact;
   if (decision.kind != FrameDecision::Kind::kWhole || !is_compared) {
     return state_.Apply(decision, seen, policy);
   }
@@ -122,7 +126,7 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
   computed_all_ = false;
   part_.emplace();
   // As far as is known of a frame that will be given up.
-  part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
+  times_.server_queueing = std::chrono::microseconds(last_answer_.queue_us);
   walk_.Begin(decision, settings_.cuts, policy, seen);
   while (walk_.is_open()) {
     switch (walk_.Step()) {
@@ -131,10 +135,9 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         break;
       case SplitWalk::Progress::kDone:
         TakeMessages();
-        part_->decoding = std::chrono::microseconds(last_answer_.decode_us);
-        part_->computing = std::chrono::microseconds(last_answer_.compute_us);
-        part_->queueing = std::chrono::microseconds(last_answer_.queue_us);
-        part_->work = last_answer_.work;
+        TakeTimes(last_answer_, &times_);
+        part_->work = {
+            .share = last_answer_.work, .active = last_answer_.active, .is_dense = false};
         part_->robot_rows = robot_rows_;
         state_.ConfirmSent();
         committed_ = decision.number;
@@ -142,9 +145,10 @@ ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& 
         return walk_.work();
       case SplitWalk::Progress::kWaits:
         if (WaitForSlice(give_up_at)) break;
-        if (told_ != -1) behind_ = decision.number;
+        if (server_ == Server::kFollows) server_ = Server::kIsBehind;
+        given_up_ = decision.number;
         behind_since_.reset();
-        if (number_ != heard_from_) behind_since_ = begin_;
+        if (number_ != first_told_) behind_since_ = begin_;
         Say(connection_.channel(), message::GiveUp{decision.number});
         ++counts_.given_up;
         alone_since_ = clock_.Now();
@@ -179,8 +183,8 @@ bool SplitRobot::WaitForSlice(Time give_up_at) {
   const Time waited = clock_.Now() - begin;
   TakeMessages();
   counts_.waited += waited;
-  if (part_) part_->waiting += waited;
-  return told_ != -1 && (has_come || clock_.Now() < give_up_at);
+  if (part_) times_.waiting += waited;
+  return server_ != Server::kHoldsNothing && (has_come || clock_.Now() < give_up_at);
 }
 
 void SplitRobot::TakeMessages() {
@@ -218,22 +222,22 @@ void SplitRobot::Take(message::Slice slice) {
 
 void SplitRobot::Take(const message::Answer& answer, Time arrived_at) {
   if (answer.kind != FrameDecision::Kind::kRefresh) last_answer_ = answer;
-  if (answer.frame != behind_) return;
+  if (server_ != Server::kIsBehind || answer.frame != given_up_) return;
   // The server has taken all slices of that frame.
-  behind_ = -1;
+  server_ = Server::kFollows;
   if (behind_since_) came_late_after_ = arrived_at - *behind_since_;
   state_.ConfirmSent();
 }
 
 void SplitRobot::Take(const message::FrameRefusal& refusal) {
-  if (refusal.frame < heard_from_) return;
+  if (refusal.frame < first_told_) return;
   ++counts_.refusals;
   LogInfo(fmt::format("the server refuses frame {}: {}", refusal.frame, refusal.reason));
   LoseServer();
 }
 
 void SplitRobot::LoseServer() {
-  told_ = behind_ = -1;
+  server_ = Server::kHoldsNothing;
   state_.LosePeer();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/slowdown.h"
 #include "common/exec/change_policy.h"
@@ -29,7 +30,13 @@ struct FrameDecision;
 // alone. Until the server has caught up with it, the robot computes alone and only tells the server
 // its decisions. The first frame that a server gets is given up like this if there is a deadline.
 // (The robot does not hold what the server computes, so computing alone takes about a dense run,
-// once.)
+// once.) So a server is in one of three states:
+//
+//                  the next frame is    a shared frame  the given-up    a frame is refused, or
+//                                       is given up     one is done     the server is not ready
+//   kHoldsNothing  shared; → kFollows                                   (computed alone)
+//   kFollows       shared               → kIsBehind                     → kHoldsNothing
+//   kIsBehind      told, not shared                     → kFollows      → kHoldsNothing
 class SplitRobot {
  public:
   using Time = std::chrono::nanoseconds;
@@ -83,8 +90,11 @@ class SplitRobot {
   // Of the last decision; nothing if the server had no part in it. The server reports its times and
   // work after its last slice; until that report arrives, they are the previous frame's.
   const std::optional<ServerPart>& part() const { return part_; }
+  const FrameTimes& times() const { return times_; }
 
  private:
+  enum class Server : uint8_t { kHoldsNothing, kFollows, kIsBehind };
+
   ChangedWork ComputeAlone(const FrameDecision& decision, const PictureView& seen,
                            const ChangePolicy& policy);
   ChangedWork Share(const FrameDecision& decision, const PictureView& seen,
@@ -105,11 +115,12 @@ class SplitRobot {
   message::Settings settings_;  // as the server was told, or will be
   bool has_new_settings_ = true;
 
-  int64_t told_ = -1;                 // the last decision sent to the server; -1: it holds nothing
-  int64_t heard_from_ = 0;            // the first decision sent since it held nothing
-  int64_t committed_ = -1;            // the last one that both finished
-  int64_t behind_ = -1;               // given up, but not yet done on the server; -1: none
-  int64_t number_ = -1;               // of the current frame
+  Server server_ = Server::kHoldsNothing;
+  int64_t first_told_ = 0;            // the first decision sent since it held nothing
+  int64_t last_told_ = 0;             // the last one, unless it holds nothing
+  int64_t given_up_ = 0;              // the frame that it is behind with
+  std::optional<int64_t> committed_;  // the last frame that both finished
+  int64_t number_ = 0;                // of the current frame
   Time begin_{};                      // of the current frame
   std::optional<Time> behind_since_;  // the beginning of the frame that was given up
   std::optional<Time> came_late_after_;
@@ -119,6 +130,7 @@ class SplitRobot {
   bool is_next_alone_ = false;
   Counts counts_;
   std::optional<ServerPart> part_;
+  FrameTimes times_;
   message::Answer last_answer_;  // to a frame that is no refresh
 };
 

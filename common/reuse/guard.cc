@@ -103,7 +103,7 @@ std::optional<AgreementSample> Guard::Compare(const AnsweredFrame& answered, con
     if (!HaveEvidence(answer, *map, rows)) return std::nullopt;
     return CompareRows(answer, *map, rows);
   }
-  ReadOutputs(answered.state, numbers_);
+  ReadOutputs(answered.outputs, numbers_);
   ReadOutputs(state_, exact_numbers_);
   Agreement agreement;
   agreement.Add(answered.content, numbers_, exact, exact_numbers_);

@@ -8,6 +8,7 @@
 
 #include "common/answer/agreement.h"
 #include "common/answer/answers.h"
+#include "common/answer/outputs.h"
 #include "common/answer/statistics.h"
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
@@ -42,10 +43,10 @@ struct GuardReport : SampleCounts {
 struct AnsweredFrame {
   const FrameDecision& decision;  // not a refresh
   const AnswerContent& content;
-  const ModelState& state;  // its outputs are the answer's
-  PictureView picture;      // the frame, fitted to the model
-  PictureView seen;         // what the network saw instead
-  const PictureFit* fit;    // of the frame to the picture
+  FrameOutputs outputs;
+  PictureView picture;    // the frame, fitted to the model
+  PictureView seen;       // what the network saw instead
+  const PictureFit* fit;  // of the frame to the picture
 };
 
 // Judges some answers that reuse what is stored (sampling.h), once they are out. Computes a sample

@@ -1,10 +1,17 @@
 #include "common/reuse/reuse.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "common/base/error.h"
+#include "common/exec/cache_choice.h"
+#include "common/exec/spreads.h"
+#include "common/exec/stem.h"
 
 namespace cacheinf {
 namespace {
@@ -60,6 +67,21 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
 
 }  // namespace
 
+// Always keeps the maps on which a stem's changes are judged.
+StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
+  const bool moves = settings.is_by_warp();
+  if (settings.budget_mb == 0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
+  const auto budget_bytes = static_cast<size_t>(settings.budget_mb * 1e6);
+  const std::vector<ValueId> tested = StemOutputs(graph, settings.change_policy().stem_depth);
+  const CacheChoice choice = ChooseCaches(graph, budget_bytes, tested, moves);
+  if (choice.bytes > budget_bytes) {
+    throw InputError(fmt::format("cache.budget_mb is {}, but model '{}' needs {:.1f} MB",
+                                 settings.budget_mb, graph.name,
+                                 std::ceil(static_cast<double>(choice.bytes) / 1e5) / 10));
+  }
+  return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
+}
+
 Reuse::Reuse(const ReuseSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry)
     : configured_(settings),
       settings_(settings),
@@ -80,6 +102,7 @@ Reuse::Reuse(const ReuseSettings& settings, const Graph& graph, std::unique_ptr<
 void Reuse::SetPlaceOfFrames(const Rectangle& place) {
   inset_ = Inset(place, width_, height_);
   geometry_->SetInset(inset_);
+  are_spreads_due_ = false;
   Forget();
 }
 
@@ -180,19 +203,31 @@ const FrameDecision* Reuse::DecideRefresh(const PictureView& frame, const Verdic
   return &decision_;
 }
 
-void Reuse::Commit(double share) {
+FrameWork Reuse::Commit(const ChangedWork& done, bool holds_all) {
   committed_ = decision_.number;
+  const ConstMaskView changed = decision_.changed;
+  const FrameWork work = {
+      .share = decision_.kind == FrameDecision::Kind::kWhole ? 1.0 : done.share(),
+      .active =
+          static_cast<double>(CountActive(changed)) / static_cast<double>(changed.pixel_count()),
+      .is_dense = decision_.kind == FrameDecision::Kind::kWhole,
+      .loss = placement_.loss,
+      .rest = rest_};
   if (decision_.kind == FrameDecision::Kind::kRefresh) {
     is_settled_ = true;
-    return;
+    return work;
   }
   ++frames_;
-  last_was_whole_ = decision_.kind == FrameDecision::Kind::kWhole;
+  last_was_whole_ = work.is_dense;
   is_settled_ = decision_.stored_from_frame.IsIdentity();
   if (policy_.kind != ChangePolicy::Kind::kExact) last_contrast_ = ContrastOf(placement_.seen);
-  if (last_was_whole_ || settings_.most_work == 0.0) return;
-  is_to_be_timed_ = share <= settings_.most_work;
-  if (!is_to_be_timed_) BeginRest(Rest::kTooMuchChanged);
+  if (!last_was_whole_ && settings_.most_work != 0.0) {
+    is_to_be_timed_ = done.share() <= settings_.most_work;
+    if (!is_to_be_timed_) BeginRest(Rest::kTooMuchChanged);
+  }
+  are_spreads_due_ = AreSpreadsOld() && holds_all;
+  needs_all_ = AreSpreadsOld() && !holds_all;
+  return work;
 }
 
 // Each rest is twice as long as the last, while reuse does not pay: a camera that comes to rest
@@ -210,7 +245,7 @@ void Reuse::JudgeReuse(const Verdict& verdict) {
 }
 
 // A camera may begin with black frames.
-bool Reuse::AreSpreadsDue() const {
+bool Reuse::AreSpreadsOld() const {
   if (policy_.kind == ChangePolicy::Kind::kExact) return false;
   if (policy_.spreads == nullptr) return true;
   const bool is_much_more = last_contrast_ >= kMuchMoreContrast * contrast_;
@@ -219,7 +254,9 @@ bool Reuse::AreSpreadsDue() const {
   return is_much_more || is_much_less;
 }
 
-void Reuse::SetSpreads(InverseSpreads spreads) {
+void Reuse::MeasureSpreadsIfDue(ModelState& stored) {
+  if (!std::exchange(are_spreads_due_, false)) return;
+  InverseSpreads spreads = MeasureSpreads(stored);
   ScaleSpreads(graph_, settings_.change_scales(), height_, spreads);
   policy_.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
   contrast_ = last_contrast_;

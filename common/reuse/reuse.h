@@ -6,7 +6,9 @@
 
 #include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
+#include "common/exec/changed_work.h"
 #include "common/exec/frame_decision.h"
+#include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "common/reuse/change_finder.h"
 #include "common/reuse/frame_work.h"
@@ -18,6 +20,10 @@
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
+
+// The options of a state whose frames reuse what is stored. Throws InputError if the graph's
+// activations need more memory than the settings allow.
+StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph);
 
 // Decides for each frame what to compute, from pictures and from what a state reports of the last
 // frame; executes nothing. Between two decisions the caller executes the first and calls Commit. If
@@ -44,13 +50,16 @@ class Reuse {
   // nothing to do, as before a whole frame.
   const FrameDecision* DecideRefresh(const PictureView& frame, const Verdict& verdict);
 
-  // The last decision was executed, for this share of a dense run's multiply-adds.
-  void Commit(double share);
+  // The last decision was executed, and this was computed here; `holds_all`: the state now holds
+  // all of the frame, though a server may have had a part in it. Returns what the frame cost.
+  FrameWork Commit(const ChangedWork& done, bool holds_all = true);
 
-  // Whether spreads must be measured on what the last committed frame stored: at first, and when
-  // the picture's contrast has become much higher or lower.
-  bool AreSpreadsDue() const;
-  void SetSpreads(InverseSpreads spreads);  // REQUIRES: before the next decision
+  // Spreads are measured on what a committed frame stored: at first, and when the picture's
+  // contrast has become much higher or lower. Call this before each decision and, so that no answer
+  // waits for it, once an answer is read.
+  void MeasureSpreadsIfDue(ModelState& stored);
+  // Whether they wait for a frame of which the state holds all.
+  bool needs_all() const { return needs_all_; }
 
   // As of the last decision.
   const FrameDecision& decision() const { return decision_; }
@@ -72,6 +81,7 @@ class Reuse {
   void ActivateWhatCameIn(const Shift& shift);
   Range StripToRefresh() const;
   void JudgeReuse(const Verdict& verdict);
+  bool AreSpreadsOld() const;
 
   const ReuseSettings configured_;
   ReuseSettings settings_;
@@ -85,8 +95,10 @@ class Reuse {
   ChangeFinder finder_;
   Reference reference_;
   ChangePolicy policy_;
-  double contrast_ = 0.0;       // of the picture that the policy's spreads come from
-  double last_contrast_ = 0.0;  // of the last committed frame
+  double contrast_ = 0.0;         // of the picture that the policy's spreads come from
+  double last_contrast_ = 0.0;    // of the last committed frame
+  bool are_spreads_due_ = false;  // of what the state holds, which is all
+  bool needs_all_ = false;
 
   FrameDecision decision_;
   Placement placement_;

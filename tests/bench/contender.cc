@@ -26,20 +26,22 @@ class RobotContender final : public Contender {
     FrameCost cost;
     cost.robot_ms = Milliseconds(answer.latency());
     const bool is_computed = answer.computed_from == frame.index;
-    if (is_computed) cost.robot_work = answer.work ? answer.work->share() : 1.0;
+    if (is_computed) cost.robot_work = answer.work ? answer.work->share : 1.0;
     cost.share = answer.share();
     cost.plan = answer.plan;
     if (answer.predicted) cost.predicted_ms = Milliseconds(*answer.predicted);
     if (const auto& part = answer.server) {
-      const double waiting_ms = Milliseconds(part->waiting);
+      const FrameTimes& times = answer.times;
+      const double waiting_ms = Milliseconds(times.waiting);
       cost.has_server = true;
       // In a split the server computes partly while the robot does.
-      cost.server_ms = std::min(Milliseconds(part->decoding + part->computing), waiting_ms);
+      cost.server_ms =
+          std::min(Milliseconds(times.server_decoding + times.server_computing), waiting_ms);
       cost.robot_ms -= waiting_ms;
       cost.link_ms = waiting_ms - cost.server_ms;
       cost.bytes_to_server = static_cast<double>(part->sent_bytes);
       cost.bytes_to_robot = static_cast<double>(part->received_bytes);
-      cost.server_work = part->work;
+      cost.server_work = part->work.share;
       // The robot computed nothing.
       if (!answer.work) cost.robot_work = 0;
     }
@@ -49,7 +51,7 @@ class RobotContender final : public Contender {
 
   double Refresh(const Frame& frame) override {
     const auto work = robot_.Refresh(frame);
-    return work ? Milliseconds(work->time) : 0;
+    return work ? Milliseconds(work->took) : 0;
   }
 
   int frames_to_settle() const override {

@@ -182,11 +182,11 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
   for (const Frame& frame : frames) {
     const bool is_first = &frame == &frames.front();
     const Answer expected = dense.robot.Process(frame);
-    ReadOutputs(dense.robot.state(), dense_numbers);
+    ReadOutputs(dense.robot.outputs(), dense_numbers);
     if (is_first) dense.ForgetTimes();
     for (size_t i = 0; i < robots.size(); ++i) {
       const Answer answer = robots[i]->robot.Process(frame);
-      ReadOutputs(robots[i]->robot.state(), numbers);
+      ReadOutputs(robots[i]->robot.outputs(), numbers);
       const auto refresh = robots[i]->robot.Refresh(frame);
       if (is_first) {
         robots[i]->ForgetTimes();
@@ -196,8 +196,8 @@ void MeasureClip(const std::shared_ptr<const Graph>& graph, const RobotConfig& c
         ++tally->frames;
         tally->dense_ms += Milliseconds(expected.latency());
         tally->ms += Milliseconds(answer.latency());
-        tally->work += answer.work ? answer.work->share() : 1.0;
-        if (refresh) tally->work += refresh->share;
+        tally->work += answer.work ? answer.work->share : 1.0;
+        if (refresh) tally->work += refresh->work.share;
         tally->agreement.Add(answer.content, numbers, expected.content, dense_numbers);
       }
     }

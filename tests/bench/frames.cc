@@ -118,8 +118,8 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
   for (const Frame& frame : frames) {
     const Answer expected = dense.Process(frame);
     const Answer answer = robot.Process(frame);
-    ReadOutputs(dense.state(), dense_numbers);
-    ReadOutputs(robot.state(), numbers);
+    ReadOutputs(dense.outputs(), dense_numbers);
+    ReadOutputs(robot.outputs(), numbers);
     const bool is_computed = answer.computed_from == frame.index;
     const auto refresh = robot.Refresh(frame);
     // The first frame is always dense.
@@ -127,10 +127,10 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
     agreement.Add(answer.content, numbers, expected.content, dense_numbers);
     dense_ms.ms.push_back(Ms(expected.latency()));
     ms.ms.push_back(Ms(answer.latency()));
-    tracker_ms.ms.push_back(answer.work ? Ms(answer.work->tracking) : 0.0);
-    refresh_ms.ms.push_back(refresh ? Ms(refresh->time) : 0.0);
-    if (is_computed) answer_work += answer.work ? answer.work->share() : 1.0;
-    if (refresh) refresh_work += refresh->share;
+    tracker_ms.ms.push_back(answer.work ? Ms(answer.times.tracking) : 0.0);
+    refresh_ms.ms.push_back(refresh ? Ms(refresh->took) : 0.0);
+    if (is_computed) answer_work += answer.work ? answer.work->share : 1.0;
+    if (refresh) refresh_work += refresh->work.share;
   }
   const auto [metric, value] = MeasureOf(agreement);
   const auto count = static_cast<double>(ms.ms.size());

@@ -99,14 +99,14 @@ void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const Robo
   for (size_t i = 0; i < frames.size(); ++i) {
     const Frame frame = Lit(frames[i], course.gain(static_cast<int>(i)));
     const Answer expected = dense.Process(frame);
-    ReadOutputs(dense.state(), dense_numbers);
+    ReadOutputs(dense.outputs(), dense_numbers);
     for (Contender& contender : contenders) {
       const Answer answer = contender.robot->Process(frame);
-      ReadOutputs(contender.robot->state(), numbers);
+      ReadOutputs(contender.robot->outputs(), numbers);
       const auto refresh = contender.robot->Refresh(frame);
       // The first frame is always dense.
       if (i == 0) continue;
-      contender.work += answer.work->share() + (refresh ? refresh->share : 0.0);
+      contender.work += answer.work->share + (refresh ? refresh->work.share : 0.0);
       contender.agreement.Add(answer.content, numbers, expected.content, dense_numbers);
     }
   }

@@ -65,7 +65,7 @@ Answered Show(const std::shared_ptr<const CompiledModel>& model, const RobotConf
     MapAgreement agreement;
     agreement.Add(std::get<ClassMap>(answer.content), dense[answered.agreement.size()]);
     answered.agreement.push_back(agreement.PixelShare().value_or(1));
-    answered.share.push_back(answer.work->share());
+    answered.share.push_back(answer.work->share);
     robot.Refresh(frame);
   }
   return answered;

@@ -58,8 +58,8 @@ TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
     ASSERT_TRUE(answer.work);
     EXPECT_EQ(answer.work->is_dense, i % 2 == 0);
     if (i % 2 != 0) continue;
-    ReadOutputs(robot.state(), outputs);
-    ReadOutputs(dense.state(), dense_outputs);
+    ReadOutputs(robot.outputs(), outputs);
+    ReadOutputs(dense.outputs(), dense_outputs);
     EXPECT_EQ(outputs, dense_outputs);
   }
 }

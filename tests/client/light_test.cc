@@ -130,7 +130,7 @@ TEST_F(LightTest, WithoutACanvasItIsNoChangeEither) {
       SCOPED_TRACE(testing::Message() << "stem " << stem << ", gain " << gain);
       const Answer answer = Show(InLight(still, gain), 160, 128);
       if (frames_ == 1) continue;
-      EXPECT_LT(answer.work->share(), 0.02);
+      EXPECT_LT(answer.work->share, 0.02);
     }
   }
 }
@@ -142,7 +142,7 @@ TEST_F(LightTest, SwitchedOffTheNetworkSeesItAsItIs) {
   Start(config);
   Show(still, 160, 128);
   const Pixels dark = InLight(still, 0.8);
-  EXPECT_GT(Show(dark, 160, 128).work->share(), 0.3);
+  EXPECT_GT(Show(dark, 160, 128).work->share, 0.3);
   EXPECT_EQ(robot_->seen_picture().pixels, robot_->model_picture().pixels);
 }
 
@@ -154,7 +154,7 @@ TEST_F(LightTest, UnderExactEveryAnswerIsTheDenseOne) {
   Start(config);
   Show(still, 160, 128);
   const Answer answer = Show(InLight(still, 0.8), 160, 128);
-  EXPECT_GT(answer.work->share(), 0.5);
+  EXPECT_GT(answer.work->share, 0.5);
   EXPECT_EQ(AgreementOf(answer), 1.0);
 }
 
@@ -166,7 +166,7 @@ TEST_F(LightTest, TooMuchOfItMakesAWholeFrameAndANewBeginning) {
   Show(still, 160, 128);
   const Pixels dark = InLight(still, 0.4);
   EXPECT_TRUE(Show(dark, 160, 128).work->is_dense);
-  EXPECT_EQ(Show(dark, 160, 128).work->share(), 0.0);
+  EXPECT_EQ(Show(dark, 160, 128).work->share, 0.0);
 }
 
 // The light swings for 150 frames, with a noisy sensor and a refresh. What is stored stays in the
@@ -219,7 +219,7 @@ TEST_F(LightTest, WhatMovesIsStillComputed) {
     for (int frame = 0; frame < 10; ++frame) {
       Pixels pixels(160 * 128 * 3);
       scene.Render(frame, pixels.data(), nullptr);
-      found.push_back(Show(pixels, 160, 128).work->share());
+      found.push_back(Show(pixels, 160, 128).work->share);
     }
     return found;
   };

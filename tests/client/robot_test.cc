@@ -59,11 +59,11 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
     const Answer answer = robot.Process(frame);
     if (newcomer) {
       const Answer expected = newcomer->Process(frame);
-      EXPECT_EQ(answer.work->operators.done, expected.work->operators.done);
+      EXPECT_EQ(answer.work->share, expected.work->share);
       EXPECT_TRUE(AreEqual(robot.decision()->changed, newcomer->decision()->changed));
-      EXPECT_EQ(HashOfOutputs(robot.state()), HashOfOutputs(newcomer->state()));
-      EXPECT_GT(answer.work->share(), 0.05) << "too little changes";
-      EXPECT_LT(answer.work->share(), 0.8);
+      EXPECT_EQ(HashOfOutputs(robot.outputs()), HashOfOutputs(newcomer->outputs()));
+      EXPECT_GT(answer.work->share, 0.05) << "too little changes";
+      EXPECT_LT(answer.work->share, 0.8);
     }
     if (!robot.Refresh(frame)) continue;
     ++anchors;
@@ -149,8 +149,8 @@ class PanTest : public MovingRobotTest {
       }
     }
     shown.beside_border = static_cast<double>(equal) / count;
-    shown.share = answer.work->share();
-    if (const auto refreshed = robot_.Refresh(frame)) shown.share += refreshed->share;
+    shown.share = answer.work->share;
+    if (const auto refreshed = robot_.Refresh(frame)) shown.share += refreshed->work.share;
     dense_.Refresh(frame);
     // All maps have moved by now.
     const bool came_from_right = index <= kThere;

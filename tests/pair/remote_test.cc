@@ -52,8 +52,8 @@ class RemoteTest : public FolderTest {
     settings.cache.policy = CacheConfig::Policy::kExact;
     settings.cache.geometry = geometry_;
     settings.most_scores = most_scores_;
-    robot_.emplace(*connection_, model_, state_, channels_->clock, settings,
-                   ParsePictureCodec(codec), [this](nanoseconds deadline) {
+    robot_.emplace(*connection_, *graph_, channels_->clock, settings, ParsePictureCodec(codec),
+                   [this](nanoseconds deadline) {
                      Turn();
                      return channels_->clock.Now() < deadline;
                    });
@@ -83,12 +83,19 @@ class RemoteTest : public FolderTest {
     is_server_busy_ = false;
   }
 
-  void ExpectDenseAnswer() {
-    ModelState dense(model_);
-    dense.SetPicture(clip_.picture());
-    dense.Run();
-    EXPECT_EQ(Outputs(dense), Outputs(state_));
+  OutputNumbers Answered() const {
+    OutputNumbers numbers;
+    ReadOutputs(robot_->outputs(), numbers);
+    return numbers;
   }
+
+  OutputNumbers Dense() {
+    dense_.SetPicture(clip_.picture());
+    dense_.Run();
+    return Outputs(dense_);
+  }
+
+  void ExpectDenseAnswer() { EXPECT_EQ(Dense(), Answered()); }
 
   uint64_t AnsweredBytes() const { return BytesSaid(channels_->server); }
 
@@ -96,7 +103,7 @@ class RemoteTest : public FolderTest {
   const std::shared_ptr<const CompiledModel> model_ =
       std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());
   ModelStore store_{folder_, [] { return std::make_unique<CpuBackend>(); }};
-  ModelState state_{model_};
+  ModelState dense_{model_};
   Clip clip_{kHeight, kWidth, 0, 7};
   std::optional<ChannelPair> channels_;
   std::optional<Session> session_;
@@ -134,7 +141,7 @@ TEST_F(RemoteTest, CodecAndKeepingMayChangeWithEveryPicture) {
     robot_->SetServerKeeps(i % 4 != 3);
     ASSERT_TRUE(Compute()) << i;
     ExpectDenseAnswer();
-    const double work = robot_->answer().work;
+    const double work = robot_->part().work.share;
     if (i % 4 == 2) kept_work += work;
     if (i % 4 == 3) {
       EXPECT_EQ(work, 1.0) << i;
@@ -154,7 +161,7 @@ TEST_F(RemoteTest, FramesMayLieElsewhereFromOnePictureToTheNext) {
       ASSERT_TRUE(Compute()) << i;
       ExpectDenseAnswer();
       if (i % 4 == 0) {
-        EXPECT_EQ(robot_->answer().kind, FrameDecision::Kind::kWhole) << i;
+        EXPECT_TRUE(robot_->part().work.is_dense) << i;
       }
     }
   }
@@ -164,11 +171,8 @@ TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {
   most_scores_ = 3;
   Meet("raw");
   ASSERT_TRUE(Compute());
-  ModelState dense(model_);
-  dense.SetPicture(clip_.picture());
-  dense.Run();
-  const std::vector<float> all = Outputs(dense).front();
-  const std::vector<float> best = Outputs(state_).front();
+  const std::vector<float> all = Dense().front();
+  const std::vector<float> best = Answered().front();
   float least_kept = std::numeric_limits<float>::infinity();
   float most_left_out = -least_kept;
   int kept = 0;
@@ -188,12 +192,12 @@ TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {
 TEST_F(RemoteTest, TheServerSaysHowLongAFrameWaitedForOthers) {
   Meet("raw");
   ASSERT_TRUE(Compute());
-  EXPECT_LT(robot_->part().queueing, milliseconds(1));
+  EXPECT_LT(robot_->times().server_queueing, milliseconds(1));
   others_turns_ = 200;
   ASSERT_TRUE(Compute());
-  EXPECT_NEAR(Milliseconds(robot_->part().queueing), 20, 1);
+  EXPECT_NEAR(Milliseconds(robot_->times().server_queueing), 20, 1);
   ASSERT_TRUE(Compute());
-  EXPECT_LT(robot_->part().queueing, milliseconds(1));
+  EXPECT_LT(robot_->times().server_queueing, milliseconds(1));
 }
 
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
@@ -204,15 +208,6 @@ TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
   for (int i = 0; i < 10; ++i) Turn();
   EXPECT_EQ(decoded_.size(), 2u);
   EXPECT_EQ(AnsweredBytes(), before);
-}
-
-TEST_F(RemoteTest, ALateAnswerLeavesTheRobotsOutputsAlone) {
-  Meet("raw", "1000mbit,20ms");
-  ASSERT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
-  const auto own = Outputs(state_);
-  for (int turn = 0; turn < 500; ++turn) Turn();
-  ASSERT_TRUE(robot_->IsReady());
-  EXPECT_EQ(Outputs(state_), own);
 }
 
 TEST_F(RemoteTest, ALateAnswerIsNotTakenForTheNextFrames) {
@@ -231,14 +226,14 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
     const Value& value = graph_->value(output);
     const Mask none(HeightOf(value), WidthOf(value));
     std::vector<uint8_t> slice;
-    AppendSlice(model_->backend(), state_.view(output), output, {0, HeightOf(value)}, none, &slice);
+    AppendSlice(model_->backend(), dense_.view(output), output, {0, HeightOf(value)}, none, &slice);
     AppendCodedSlice(SliceCodec::kRaw, slice, &answer.outputs.emplace_back());
   }
   answer.frame = 1;
   Say(channels_->server, answer);
   is_server_busy_ = true;
   EXPECT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
-  EXPECT_EQ(connection_->fault(), "an answer does not have all pixels");
+  EXPECT_EQ(connection_->fault(), "a slice does not have all pixels");
 }
 
 TEST_F(RemoteTest, WhatWasSaidBeforeNewSettingsIsIgnored) {
@@ -291,10 +286,10 @@ class RemoteDeadlineTest : public RemoteTest {
         Compute(patience_.GiveUpAt(begin, begin + kDeadline, Patience::Alone::kAll));
     if (is_served) {
       patience_.NoteServer(channels_->clock.Now() - begin);
+      ExpectDenseAnswer();
     } else {
       ComputeAlone();
     }
-    ExpectDenseAnswer();
     return {is_served, channels_->clock.Now() - begin};
   }
 
@@ -311,8 +306,6 @@ class RemoteDeadlineTest : public RemoteTest {
  private:
   void ComputeAlone() {
     const nanoseconds since = channels_->clock.Now();
-    state_.SetPicture(clip_.picture());
-    state_.Run();
     while (channels_->clock.Now() < since + alone_) Turn();
     patience_.NoteServer(robot_->GiveUp());
     patience_.NoteAlone(Patience::Alone::kAll, channels_->clock.Now() - since);

@@ -121,7 +121,7 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
   const auto queueing_ms = [&](int others_ms) {
     world.SetOthersTime(milliseconds(others_ms));
     world.Answer();
-    return Milliseconds(world.robot().part()->queueing);
+    return Milliseconds(world.robot().times().server_queueing);
   };
   world.robot().SetCuts({{-1, 0}});
   queueing_ms(1);
@@ -147,7 +147,7 @@ TEST_F(SessionTest, AGivenUpFrameIsNoReasonToThinkTheServerIdle) {
   world.Answer(world.Change(1, 1));
   world.Answer(world.Change(1, 1), milliseconds(0));
   EXPECT_EQ(world.robot().counts().given_up, 1);
-  EXPECT_GT(world.robot().part()->queueing, milliseconds(5));
+  EXPECT_GT(world.robot().times().server_queueing, milliseconds(5));
 }
 
 // States of one model share a backend, which takes one thread at a time.
@@ -338,11 +338,12 @@ TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
       world.Answer();
       ASSERT_TRUE(world.robot().part());
       const ServerPart& part = *world.robot().part();
-      EXPECT_GT(part.computing, milliseconds(3));
-      EXPECT_EQ(part.encoding > milliseconds(0), part.sent_bytes > 0);
-      EXPECT_EQ(part.decoding > milliseconds(0), part.sent_bytes > 0);
-      most_work = std::max(most_work, part.work);
-      with_work += part.work > 0 ? 1 : 0;
+      const FrameTimes& times = world.robot().times();
+      EXPECT_GT(times.server_computing, milliseconds(3));
+      EXPECT_EQ(times.encoding > milliseconds(0), part.sent_bytes > 0);
+      EXPECT_EQ(times.server_decoding > milliseconds(0), part.sent_bytes > 0);
+      most_work = std::max(most_work, part.work.share);
+      with_work += part.work.share > 0 ? 1 : 0;
     }
     EXPECT_GT(with_work, 20);
     EXPECT_LT(with_work, 60) << "where nothing changes nothing is done";

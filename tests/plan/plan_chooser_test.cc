@@ -16,6 +16,19 @@
 namespace cacheinf {
 namespace {
 
+// As a frame of these figures takes on a link whose round trip takes 4 ms.
+FrameTimes TimesOf(const Prediction& real) {
+  const auto time = [](double ms) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double, std::milli>(ms));
+  };
+  FrameTimes times;
+  times.compute = time(real.latency_ms);
+  times.waiting = time(real.server_ms + real.link_ms + 4);
+  times.server_computing = time(real.server_ms);
+  return times;
+}
+
 // A robot that takes 100 ms for a whole frame, and a server ten times as fast.
 ProfilePair SlowRobot() {
   ProfiledOperator op;
@@ -44,10 +57,8 @@ class PlanChooserTest : public testing::Test {
     truth.server_factor = server_factor_;
     const Prediction real = CostModel(pair_.robot, pair_.server, truth).Predict(plan);
     PlanChooser::Taken taken = {.executed = plan.kind,
-                                .latency_ms = real.latency_ms,
-                                .server_ms = real.server_ms,
-                                .waiting_ms = real.server_ms + real.link_ms + 4,
-                                .sent_bytes = real.up_bytes,
+                                .times = TimesOf(real),
+                                .sent_bytes = static_cast<uint64_t>(real.up_bytes),
                                 .share = changed};
     if (!plan.keeps) taken.share.reset();
     chooser_.Note(taken);
@@ -102,10 +113,8 @@ class BusyPlanChooserTest : public PlanChooserTest, public testing::WithParamInt
       now.server_factor *= slower;
       const Prediction real = CostModel(pair_.robot, pair_.server, now).Predict(plan);
       PlanChooser::Taken taken = {.executed = plan.kind,
-                                  .latency_ms = real.latency_ms,
-                                  .server_ms = real.server_ms,
-                                  .waiting_ms = real.server_ms + real.link_ms + 4,
-                                  .sent_bytes = real.up_bytes,
+                                  .times = TimesOf(real),
+                                  .sent_bytes = static_cast<uint64_t>(real.up_bytes),
                                   .share = now.robot_work};
       if (!plan.keeps || now.robot_work == 1) taken.share.reset();
       chooser.Note(taken);
@@ -328,10 +337,8 @@ TEST_F(PlanChooserTest, KeepsToASchedulesPlansIfTold) {
       const Plan plan = chooser.Choose(link);
       ASSERT_NE(std::ranges::find(allowed, plan), allowed.end()) << ToText(plan);
       chooser.Note({.executed = plan.kind,
-                    .latency_ms = chooser.prediction().latency_ms,
-                    .server_ms = chooser.prediction().server_ms,
-                    .waiting_ms = 1.0 + chooser.prediction().server_ms,
-                    .sent_bytes = chooser.prediction().up_bytes,
+                    .times = TimesOf(chooser.prediction()),
+                    .sent_bytes = static_cast<uint64_t>(chooser.prediction().up_bytes),
                     .share = std::nullopt});
     }
   };

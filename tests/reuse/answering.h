@@ -15,11 +15,11 @@
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/model/picture.h"
-#include "common/reuse/frame_cache.h"
 #include "common/reuse/guard.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_source.h"
 #include "common/tracker/tracker.h"
+#include "tests/reuse/reused_frames.h"
 
 namespace cacheinf {
 
@@ -31,8 +31,8 @@ class Answering {
       : settings_(Resolve(config.cache, config.tracker.change)),
         state_(model, OptionsFor(settings_, model->graph())),
         reader_(model->graph(), config.model_config.decoder),
-        cache_(settings_, MakeGeometry(settings_, model->graph(), MakeTracker(config.tracker)),
-               clock, state_),
+        reused_(settings_, MakeGeometry(settings_, model->graph(), MakeTracker(config.tracker)),
+                state_),
         guard_(model, config.guard, settings_, config.model_config.decoder, clock) {}
 
   // Answers a frame. Returns whether something was reused.
@@ -40,17 +40,17 @@ class Answering {
     if (!fit_) fit_.emplace(state_.graph().picture, frame.picture.width, frame.picture.height);
     pixels_.resize(picture().byte_count());
     fit_->Resize(frame.picture, {0, picture().height}, pixels_.data());
-    const FrameWork work = cache_.Run(picture(), guard_.verdict(), frame.index);
-    content_ = reader_.Read(state_, {&*fit_, cache_.reuse().placement().frame_from_seen});
+    const FrameWork work = reused_.Run(picture(), guard_.verdict(), frame.index);
+    content_ = reader_.Read(state_, {&*fit_, reused_.reuse().placement().frame_from_seen});
     return !work.is_dense;
   }
 
   void Judge() {
-    const Reuse& reuse = cache_.reuse();
+    const Reuse& reuse = reused_.reuse();
     guard_.Judge({reuse.decision(), content_, state_, picture(), reuse.seen(), &*fit_});
   }
 
-  void Refresh() { cache_.Refresh(picture(), guard_.verdict()); }
+  void Refresh() { reused_.Refresh(picture(), guard_.verdict()); }
 
   PictureView picture() const {
     const PictureSpec& spec = state_.graph().picture;
@@ -63,7 +63,7 @@ class Answering {
   ReuseSettings settings_;
   ModelState state_;
   AnswerReader reader_;
-  FrameCache cache_;
+  ReusedFrames reused_;
   Guard guard_;
   std::optional<PictureFit> fit_;
   std::vector<uint8_t> pixels_;

@@ -13,10 +13,10 @@
 #include "common/exec/cpu_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/geometry.h"
-#include "common/reuse/frame_cache.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
 #include "tests/reuse/demo_network.h"
+#include "tests/reuse/reused_frames.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
@@ -111,12 +111,12 @@ class CachedNetwork {
   void MakeCache(const CacheConfig& config, const ChangeConfig& change,
                  std::unique_ptr<Tracker> tracker) {
     const ReuseSettings settings = Resolve(config, change);
-    cache_ = std::make_unique<FrameCache>(
-        settings, MakeGeometry(settings, *graph_, std::move(tracker)), clock_, *state_);
+    reused_ = std::make_unique<ReusedFrames>(
+        settings, MakeGeometry(settings, *graph_, std::move(tracker)), *state_);
   }
 
   FrameWork Show(const Pixels& pixels) {
-    return cache_->Run({pixels.data(), width_, height_, kChannels});
+    return reused_->Run({pixels.data(), width_, height_, kChannels});
   }
 
   Values Dense(const Pixels& pixels) {
@@ -183,13 +183,12 @@ class CachedNetwork {
     return int64_t{HeightOf(output)} * WidthOf(output);
   }
 
-  SteadyClock clock_;
   int height_ = 0;
   int width_ = 0;
   std::shared_ptr<const Graph> graph_;
   std::unique_ptr<ModelState> dense_;
   std::unique_ptr<ModelState> state_;
-  std::unique_ptr<FrameCache> cache_;
+  std::unique_ptr<ReusedFrames> reused_;
 };
 
 // What is seen from (y, x) on of a world of twice the picture's sides.
@@ -245,11 +244,11 @@ TEST_P(MetamorphicTest, ARepeatedFrameCostsNothingAndChangesNothing) {
             has_canvas ? MakeTracker({}) : nullptr);
       Show(Render(scene, 0));
       const Pixels pixels = Render(scene, 5);
-      EXPECT_GT(Show(pixels).share(), 0.0);
+      EXPECT_GT(Show(pixels).share, 0.0);
       const Values before = Cached();
       for (int again = 0; again < 2; ++again) {
         const FrameWork work = Show(pixels);
-        EXPECT_EQ(work.operators.done, 0);
+        EXPECT_EQ(reused_->done(), 0);
         EXPECT_EQ(work.active, 0.0);
         EXPECT_FALSE(work.is_dense);
         EXPECT_TRUE(AreSame(before, Cached()));
@@ -292,7 +291,7 @@ TEST_P(MetamorphicTest, UnderExactAStillCameraGivesDenseBitsForTheWorkThatItsCha
         differing[output] = Reached(*graph_, op, differing);  // whole or not at all
       }
     }
-    EXPECT_EQ(work.operators.done, ImpliedWork(differing));
+    EXPECT_EQ(reused_->done(), ImpliedWork(differing));
     EXPECT_EQ(work.active, ShareOf(differing[graph_->inputs[0]]));
     before = after;
   }
@@ -308,7 +307,7 @@ TEST_P(MetamorphicTest, ARefreshOfEverythingGivesDenseBits) {
     for (const int frame : {1, 5, 6}) {
       const Pixels pixels = Render(scene, frame);
       EXPECT_FALSE(Show(pixels).is_dense);
-      const auto refresh = cache_->Refresh({pixels.data(), width_, height_, kChannels});
+      const auto refresh = reused_->Refresh({pixels.data(), width_, height_, kChannels});
       ASSERT_TRUE(refresh);
       EXPECT_EQ(refresh->share, 1.0);
       ASSERT_TRUE(AreSame(Dense(pixels), Cached())) << "stem " << stem << ", frame " << frame;
@@ -338,13 +337,13 @@ TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRun
       const Pixels pixels = Render(scene, frame);
       Show(pixels);
       if (!AreSame(Dense(pixels), Cached())) ++frames_off;
-      cache_->Refresh({pixels.data(), width_, height_, kChannels});
+      reused_->Refresh({pixels.data(), width_, height_, kChannels});
     }
     EXPECT_EQ(frames_off > 0, policy == kChange);
     const Pixels last = Render(scene, 11);
     for (int strip = 0; strip < 5; ++strip) {
       Show(last);
-      cache_->Refresh({last.data(), width_, height_, kChannels});
+      reused_->Refresh({last.data(), width_, height_, kChannels});
     }
     EXPECT_TRUE(AreSame(Dense(last), Cached())) << "policy " << static_cast<int>(policy);
   }
@@ -404,8 +403,8 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
       const Values cached = Cached();
       if (policy == kChange && change == 0.0) {
         EXPECT_TRUE(AreSame(after_, cached)) << "nothing is left to chance at the border";
-        EXPECT_GE(work.operators.done, least);
-        EXPECT_LE(work.operators.done, most);
+        EXPECT_GE(reused_->done(), least);
+        EXPECT_LE(reused_->done(), most);
       }
       for (const Operator& op : graph_->operators) {
         const ValueId id = op.outputs[0];
@@ -446,7 +445,7 @@ TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseAwayFromBorders) {
     EXPECT_LT(work.active, 1.0 - 0.5 * still_seen);
     // Outputs are whole at once, all other maps after idle time.
     const auto outputs = Outputs(*state_);
-    cache_->Refresh({second_.data(), width_, height_, kChannels});
+    reused_->Refresh({second_.data(), width_, height_, kChannels});
     EXPECT_EQ(Outputs(*state_), outputs);
     const Values cached = Cached();
     int64_t compared = 0;
@@ -509,13 +508,13 @@ class NoiseTest : public CachedNetwork {
       const int shown = frame < kFrames - last ? frame : frame - (kFrames - last);
       const Pixels pixels = noise.AddTo(still, shown);
       const FrameWork work = Show(pixels);
-      if (frame > 0) found.share += work.share() / (kFrames - 1);
+      if (frame > 0) found.share += work.share / (kFrames - 1);
       if (shown >= kFirst && shown < last) {
         Dense(pixels);
         const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));
         (shown == frame ? found.early_error : found.late_error) += error / judged;
       }
-      cache_->Refresh({pixels.data(), width_, height_, kChannels});
+      reused_->Refresh({pixels.data(), width_, height_, kChannels});
     }
     return found;
   }

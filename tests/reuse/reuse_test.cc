@@ -10,8 +10,6 @@
 #include "common/canvas/make_geometry.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/decision_text.h"
-#include "common/exec/spreads.h"
-#include "common/reuse/frame_cache.h"
 #include "common/reuse/in_place.h"
 #include "common/source/scenes.h"
 #include "tests/reuse/demo_network.h"
@@ -59,10 +57,7 @@ TEST_F(ReuseTest, AFrameThatWasNotExecutedIsMadeUpFor) {
   EXPECT_EQ(again.kind, Kind::kWhole);
   EXPECT_EQ(again.number, 1);
   EXPECT_EQ(again.base, -1);
-  reuse.Commit(1.0);
-  EXPECT_TRUE(reuse.AreSpreadsDue());
-  reuse.SetSpreads({});
-  EXPECT_FALSE(reuse.AreSpreadsDue());
+  reuse.Commit({});
   const FrameDecision& same = reuse.Decide(2, View(pixels), {});
   EXPECT_EQ(same.kind, Kind::kChanged);
   EXPECT_EQ(same.base, 1);
@@ -76,7 +71,7 @@ TEST_F(ReuseTest, TheNextDecisionTakesVerdictsIn) {
   const Pixels pixels = Render(CameraMotion::kStill, 0);
   const auto decide = [&](const Verdict& verdict) {
     const FrameDecision& decision = reuse.Decide(0, View(pixels), verdict);
-    reuse.Commit(0.1);
+    reuse.Commit({});
     return decision;
   };
   decide({});
@@ -102,13 +97,13 @@ TEST_F(ReuseTest, RefreshesForceEveryPixelOnce) {
   Reuse reuse = Decider({.policy = CacheConfig::Policy::kChange, .stem = 0, .refresh = 3});
   const Pixels pixels = Render(CameraMotion::kStill, 0);
   reuse.Decide(0, View(pixels), {});
-  reuse.Commit(1.0);
+  reuse.Commit({});
   EXPECT_EQ(reuse.DecideRefresh(View(pixels), {}), nullptr) << "nothing is old";
   Mask forced(kHeight, kWidth);
   int64_t count = 0;
   for (int frame = 1; frame <= 3; ++frame) {
     const int64_t number = reuse.Decide(frame, View(pixels), {}).number;
-    reuse.Commit(0.0);
+    reuse.Commit({});
     const FrameDecision* const refresh = reuse.DecideRefresh(View(pixels), {});
     ASSERT_NE(refresh, nullptr);
     EXPECT_EQ(refresh->kind, Kind::kRefresh);
@@ -117,7 +112,7 @@ TEST_F(ReuseTest, RefreshesForceEveryPixelOnce) {
     EXPECT_TRUE(IsEmpty(refresh->changed));
     count += CountActive(std::as_const(refresh->forced));
     Unite(std::as_const(forced), std::as_const(refresh->forced), forced);
-    reuse.Commit(0.1);
+    reuse.Commit({});
   }
   EXPECT_EQ(count, kWidth * kHeight);
   EXPECT_EQ(CountActive(std::as_const(forced)), count);
@@ -131,13 +126,13 @@ TEST_F(ReuseTest, TheReferenceTakesOverWhatARefreshStores) {
   const Pixels lighter = grey(120);
   const Pixels darker = grey(80);
   reuse.Decide(0, View(first), {});
-  reuse.Commit(1.0);
+  reuse.Commit({});
   EXPECT_TRUE(IsEmpty(reuse.Decide(1, View(lighter), {}).changed)) << "too little to be a change";
-  reuse.Commit(0.0);
+  reuse.Commit({});
   const FrameDecision* const refresh = reuse.DecideRefresh(View(lighter), {});
   ASSERT_NE(refresh, nullptr);
   EXPECT_EQ(CountActive(std::as_const(refresh->forced)), kWidth * kHeight);
-  reuse.Commit(0.1);
+  reuse.Commit({});
   const FrameDecision& after = reuse.Decide(2, View(darker), {});
   EXPECT_EQ(CountActive(std::as_const(after.changed)), kWidth * kHeight);
 }
@@ -163,8 +158,8 @@ TEST_F(ReuseTest, ADecisionIsAllThatAnotherStateNeeds) {
       const FrameDecision read = ReadFrameDecision(ToText(decision), "text");
       const ChangedWork work = one.Apply(decision, reuse.seen(), reuse.policy());
       EXPECT_EQ(other.Apply(read, reuse.seen(), reuse.policy()).done, work.done);
-      reuse.Commit(work.share());
-      if (reuse.AreSpreadsDue()) reuse.SetSpreads(MeasureSpreads(one));
+      reuse.Commit(work);
+      reuse.MeasureSpreadsIfDue(one);
     };
     int refreshes = 0;
     for (int frame = 0; frame < 10; ++frame) {

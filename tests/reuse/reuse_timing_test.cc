@@ -10,7 +10,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/reuse/frame_cache.h"
 #include "common/reuse/in_place.h"
 #include "common/reuse/sampling.h"
 #include "tests/reuse/demo_network.h"
@@ -43,7 +42,7 @@ class ReuseTimingTest : public testing::Test {
     work.rest = reuse_->rest();
     const auto begin = clock_.Now();
     clock_.Advance(work.is_dense ? whole : reused);
-    reuse_->Commit(work.is_dense ? 1.0 : 0.3);
+    reuse_->Commit({.done = work.is_dense ? 10 : 3, .of_all = 10});
     timing_.Note(work, clock_.Now() - begin, frame_++);
     EXPECT_EQ(work.is_dense, work.rest != Rest::kNone || frame_ == 1);
     return work.rest;

@@ -23,7 +23,7 @@
 #include "common/plan/profile.h"
 #include "common/plan/profiled_graph.h"
 #include "common/plan/schedule.h"
-#include "common/reuse/frame_cache.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "tests/plan/profiles.h"
 #include "tests/server/programs.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/frame_executor.h"
+#include "common/answer/outputs.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/program.h"
@@ -47,8 +48,28 @@ class PlanRobot {
     }
   }
 
-  void FollowPlans() {
+  // A frame that the server computes leaves alone what is kept of the frames before.
+  void KeepWhatIsKept() {
     executor_.MeetServer();
+    const Plan local = {.kind = Plan::Kind::kLocal, .keeps = true, .codec = "", .cuts = {}};
+    const Plan remote = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = "raw", .cuts = {}};
+    const std::vector<uint8_t> first = Pixels();
+    executor_.Follow(local);
+    Answer(local, View(first));
+    executor_.Follow(remote);
+    for (int i = 0; served_[remote.kind] == 0; ++i) {
+      if (i == 500) throw Failure(remote, "the server never takes part");
+      std::this_thread::sleep_for(milliseconds(2));
+      Answer(remote, View(first));
+    }
+    const std::vector<uint8_t> second = Pixels();
+    if (Answer(remote, View(second)).kind != remote.kind) throw Failure(remote, "is not followed");
+    executor_.Follow(local);
+    const double share = Answer(local, View(first)).work->share;
+    if (share > 0) throw Failure(local, "computes " + std::to_string(share) + " of it again");
+  }
+
+  void FollowPlans() {
     for (int i = 0; i < kPlans; ++i) {
       const Plan plan = RandomPlan();
       executor_.Follow(plan);
@@ -90,10 +111,17 @@ class PlanRobot {
   }
 
   void Answer(const Plan& plan) {
-    executor_.MeetServer();
     const PictureView picture = NextPicture();
+    Answer(plan, picture);
+    if (random_() % 2 == 0) executor_.Refresh(picture, {});
+  }
+
+  const Execution& Answer(const Plan& plan, const PictureView& picture) {
+    executor_.MeetServer();
     const FittedFrame frame = {.index = ++index_, .picture = picture, .place = kAll, .tensor = {}};
-    const Execution& execution = executor_.Execute(frame, {}, SplitRobot::kNever);
+    executor_.Decide(frame, {}, SplitRobot::kNever);
+    executor_.Execute();
+    const Execution& execution = executor_.Commit();
     if (execution.kind != Plan::Kind::kLocal && execution.kind != plan.kind) {
       throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));
     }
@@ -101,26 +129,35 @@ class PlanRobot {
     dense_.SetPicture(picture);
     dense_.Run();
     const auto expected = Outputs(dense_);
-    const auto actual = Outputs(executor_.state());
+    OutputNumbers actual;
+    ReadOutputs(executor_.outputs(), actual);
     for (size_t i = 0; i < expected.size(); ++i) {
       const std::string difference = FirstDifference(expected[i], actual[i]);
       if (!difference.empty()) throw Failure(plan, difference);
     }
-    if (random_() % 2 == 0) executor_.Refresh(picture, {});
+    return execution;
   }
 
   // A new picture, or one of the last few again, so that pixels change that had not changed for a
   // while.
   PictureView NextPicture() {
     if (random_() % 2 == 0 || shown_.empty()) {
-      clip_.Next();
-      const PictureView next = clip_.picture();
-      shown_.emplace_back(next.pixels, next.pixels + next.byte_count());
+      shown_.push_back(Pixels());
       if (shown_.size() > 4) shown_.pop_front();
     } else {
       std::rotate(shown_.begin(), shown_.begin() + random_() % shown_.size(), shown_.end());
     }
-    return {shown_.back().data(), kWidth, kHeight, 3};
+    return View(shown_.back());
+  }
+
+  std::vector<uint8_t> Pixels() {
+    clip_.Next();
+    const PictureView next = clip_.picture();
+    return {next.pixels, next.pixels + next.byte_count()};
+  }
+
+  static PictureView View(const std::vector<uint8_t>& pixels) {
+    return {pixels.data(), kWidth, kHeight, 3};
   }
 
   std::runtime_error Failure(const Plan& plan, const std::string& what) const {
@@ -155,6 +192,7 @@ int Run(const std::vector<std::string>& words) {
                                                            std::make_unique<CpuBackend>());
   const SteadyClock clock;
   PlanRobot robot(model, config, clock);
+  robot.KeepWhatIsKept();
   robot.FollowPlans();
   robot.Print();
   return 0;

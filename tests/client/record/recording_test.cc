@@ -261,8 +261,8 @@ class RecorderTest : public RecordingTest {
     return frame;
   }
 
-  std::optional<RefreshWork> Refresh(const Frame& frame) {
-    const std::optional<RefreshWork> work = robot_->Refresh(frame);
+  std::optional<Robot::Refreshed> Refresh(const Frame& frame) {
+    const std::optional<Robot::Refreshed> work = robot_->Refresh(frame);
     if (work) recorder_->KeepRefresh(*robot_->decision());
     return work;
   }
@@ -295,7 +295,7 @@ TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
   int anchors = 0;
   for (int i = 0; i < 24; ++i) {
     if (const auto refreshed = Refresh(NextAnswered())) {
-      EXPECT_TRUE(refreshed->is_anchor);
+      EXPECT_TRUE(refreshed->work.is_dense);
       ++anchors;
     }
   }
@@ -319,7 +319,7 @@ TEST_F(RecorderTest, AFailureAfterTheAnswerKeepsTheAnswer) {
   ASSERT_EQ(recording.frames.size(), 3u);
   const FrameRecord& last = recording.frames.back()->record;
   EXPECT_EQ(last.failed_step, FrameStep::kRefresh);
-  EXPECT_EQ(last.outputs, HashOfOutputs(robot_->state()));
+  EXPECT_EQ(last.outputs, HashOfOutputs(robot_->outputs()));
   EXPECT_EQ(Replay(Recordings()[0], clock_).first_difference,
             "frame 2: the recorded error did not happen: a stored pixel is wrong");
 }
@@ -333,9 +333,9 @@ TEST_F(RecorderTest, AnswersThatTheRecorderItselfMakesLateAreNotRecorded) {
   const auto record = [&](int waited_ms, int compute_ms) {
     const Frame frame = Next();
     Answer answer = robot_->Process(frame, verdict_);
-    answer.waited = std::chrono::milliseconds(waited_ms);
-    answer.preprocess = answer.decode = {};
-    answer.compute = std::chrono::milliseconds(compute_ms);
+    answer.times.waited = std::chrono::milliseconds(waited_ms);
+    answer.times.preprocess = answer.times.decode = {};
+    answer.times.compute = std::chrono::milliseconds(compute_ms);
     recorder_->Keep(frame, answer, *robot_);
     return robot_->decision()->base == -1;
   };

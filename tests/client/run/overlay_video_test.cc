@@ -46,7 +46,7 @@ AnswerReader AnyReader() {
 Answer AnswerOf(int64_t frame) {
   Answer answer;
   answer.frame = answer.computed_from = frame;
-  answer.compute = std::chrono::microseconds(12340);
+  answer.times.compute = std::chrono::microseconds(12340);
   return answer;
 }
 

@@ -45,7 +45,7 @@ TEST(ProgressLineTest, OfACacheNamesWhatWasReusedAndWhatWasComputed) {
   FrameWork frame;
   frame.is_dense = false;
   frame.active = 0.25;
-  frame.operators = {.done = 1, .of_all = 10};
+  frame.share = 0.1;
   summary.work.Add(frame);
   EXPECT_EQ(ProgressLine(summary, 0),
             "frame 0  0.0 fps  p50 0.0 ms  p95 0.0 ms  p99 0.0 ms  reuse 75 %  work 10 %");
@@ -74,9 +74,9 @@ TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
   Summary summary;
   for (int i = 1; i <= 100; ++i) {
     Answer answer;
-    answer.preprocess = milliseconds(1);
-    answer.compute = milliseconds(i);
-    answer.decode = milliseconds(2);
+    answer.times.preprocess = milliseconds(1);
+    answer.times.compute = milliseconds(i);
+    answer.times.decode = milliseconds(2);
     summary.Add(answer);
   }
   const std::string line = Line(summary, "latency");
@@ -98,8 +98,8 @@ TEST(SummaryTest, NamesPlansAndHowFarTheirPredictionsWereOff) {
   Summary summary;
   for (int i = 1; i <= 20; ++i) {
     Answer answer;
-    answer.waited = milliseconds(500);  // predictions leave it out
-    answer.compute = milliseconds(20 + i);
+    answer.times.waited = milliseconds(500);  // predictions leave it out
+    answer.times.compute = milliseconds(20 + i);
     answer.plan = "local cache";
     answer.predicted = milliseconds(i < 11 ? 20 : 40 + 2 * i);
     summary.Add(answer);

@@ -1,4 +1,4 @@
-#include "common/reuse/frame_cache.h"
+#include "tests/reuse/reused_frames.h"
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ class TurningTracker final : public Tracker {
   int frames_ = 0;
 };
 
-class FrameCacheTest : public testing::Test {
+class ReusedFramesTest : public testing::Test {
  protected:
   void Start(const CacheConfig& config, const ChangeConfig& change = {}) {
     StartAs(config, change, nullptr);
@@ -95,8 +95,8 @@ class FrameCacheTest : public testing::Test {
   void MakeCache(const CacheConfig& config, const ChangeConfig& change,
                  std::unique_ptr<Tracker> tracker) {
     const ReuseSettings settings = Resolve(config, change);
-    cache_ = std::make_unique<FrameCache>(
-        settings, MakeGeometry(settings, *graph_, std::move(tracker)), clock_, state_);
+    reused_ = std::make_unique<ReusedFrames>(
+        settings, MakeGeometry(settings, *graph_, std::move(tracker)), state_);
   }
 
   // Counts what MeasureSpreads looks at.
@@ -108,7 +108,7 @@ class FrameCacheTest : public testing::Test {
     MakeCache(config, {}, nullptr);
   }
 
-  FrameWork Show(const Pixels& pixels) { return cache_->Run(View(pixels)); }
+  FrameWork Show(const Pixels& pixels) { return reused_->Run(View(pixels)); }
 
   // The middle of the only output.
   OutputNumbers Inside(const OutputNumbers& outputs) const {
@@ -147,16 +147,15 @@ class FrameCacheTest : public testing::Test {
     return Scene(options);
   }
 
-  SteadyClock clock_;
   std::shared_ptr<const Graph> graph_ = MakeDemoNetwork(kHeight, kWidth);
   ModelState dense_ = MakeState(graph_, Keep::kListed);
   ModelState state_ = MakeState(graph_, Keep::kAll);
-  std::unique_ptr<FrameCache> cache_;
+  std::unique_ptr<ReusedFrames> reused_;
   int gathers_ = 0;
 };
 
 // A camera that sees nothing yet does not decide what counts as a change.
-TEST_F(FrameCacheTest, BlackFramesAtFirstDoNotMakeLaterOnesCostMore) {
+TEST_F(ReusedFramesTest, BlackFramesAtFirstDoNotMakeLaterOnesCostMore) {
   const Scene scene = MakeScene(1.0);
   const auto share_after = [&](int black_frames) {
     Start({.policy = CacheConfig::Policy::kChange, .refresh = 0});
@@ -164,13 +163,13 @@ TEST_F(FrameCacheTest, BlackFramesAtFirstDoNotMakeLaterOnesCostMore) {
       Show(Pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 0));
     }
     for (int frame = 0; frame < 3; ++frame) Show(Render(scene, frame));
-    return Show(Render(scene, 3)).share();
+    return Show(Render(scene, 3)).share;
   };
   EXPECT_NEAR(share_after(2), share_after(0), 0.05);
 }
 
 // Nor does one moment of much contrast.
-TEST_F(FrameCacheTest, AFrameOfHighContrastDoesNotMakeLaterOnesCostLess) {
+TEST_F(ReusedFramesTest, AFrameOfHighContrastDoesNotMakeLaterOnesCostLess) {
   const Scene scene = MakeScene(1.0);
   const auto dull = [&](int frame) {
     Pixels pixels = Render(scene, frame);
@@ -184,12 +183,12 @@ TEST_F(FrameCacheTest, AFrameOfHighContrastDoesNotMakeLaterOnesCostLess) {
     Show(dull(0));
     for (int i = 0; i < striped_frames; ++i) Show(stripes);
     for (int frame = 0; frame < 3; ++frame) Show(dull(frame));
-    return Show(dull(3)).share();
+    return Show(dull(3)).share;
   };
   EXPECT_NEAR(share_after(1) / share_after(0), 1.0, 0.2);
 }
 
-TEST_F(FrameCacheTest, NoAnswerWaitsUntilSpreadsAreMeasured) {
+TEST_F(ReusedFramesTest, NoAnswerWaitsUntilSpreadsAreMeasured) {
   const Scene scene = MakeScene(1.0);
   const auto answers = [&](bool has_idle_time) {
     StartCounting({.policy = CacheConfig::Policy::kChange, .refresh = 0, .most_work = 0.0});
@@ -206,7 +205,7 @@ TEST_F(FrameCacheTest, NoAnswerWaitsUntilSpreadsAreMeasured) {
       outputs.push_back(Outputs(state_));
       const int answered = gathers_;
       if (has_idle_time) {
-        EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is computed";
+        EXPECT_FALSE(reused_->Refresh(View(pixels))) << "nothing is computed";
       }
       EXPECT_EQ(gathers_ > answered, frame < 2 && has_idle_time) << "after answer " << frame;
     }
@@ -215,37 +214,29 @@ TEST_F(FrameCacheTest, NoAnswerWaitsUntilSpreadsAreMeasured) {
   EXPECT_EQ(answers(false), answers(true));
 }
 
-TEST_F(FrameCacheTest, SpreadsAreNotMeasuredUntilTheStateHoldsAll) {
+TEST_F(ReusedFramesTest, SpreadsAreNotMeasuredUntilTheStateHoldsAll) {
   StartCounting({.policy = CacheConfig::Policy::kChange, .refresh = 4, .most_work = 0.0});
-  bool holds_all = true;
-  bool needs_all = false;
-  const FrameCache::Execution execution = [&](const FrameDecision& decision,
-                                              const PictureView& seen, const ChangePolicy& policy,
-                                              bool needs) {
-    needs_all = needs;
-    return FrameCache::Executed{state_.Apply(decision, seen, policy), holds_all};
-  };
   const auto show = [&](const Pixels& pixels) {
-    cache_->Run(View(pixels), {}, 0, execution);
-    cache_->Refresh(View(pixels), {}, execution);
+    Show(pixels);
+    reused_->Refresh(View(pixels));
   };
   const Scene scene = MakeScene(1.0);
   show(Pixels(size_t{kHeight} * kWidth * kChannels, 90));
   const int first = gathers_;
   EXPECT_GT(first, 0);
-  holds_all = false;
+  reused_->SetHoldsAll(false);
   show(Render(scene, 1));  // of more contrast, so that spreads are due again
-  EXPECT_TRUE(needs_all);
+  EXPECT_TRUE(reused_->reuse().needs_all());
   show(Render(scene, 2));
-  EXPECT_TRUE(needs_all) << "it did not get what it needs";
+  EXPECT_TRUE(reused_->reuse().needs_all()) << "it did not get what it needs";
   EXPECT_EQ(gathers_, first);
-  holds_all = true;
+  reused_->SetHoldsAll(true);
   show(Render(scene, 3));
   EXPECT_GT(gathers_, first);
-  EXPECT_FALSE(needs_all);
+  EXPECT_FALSE(reused_->reuse().needs_all());
 }
 
-TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
+TEST_F(ReusedFramesTest, TellsWhereWorkWasDone) {
   Start({.policy = CacheConfig::Policy::kFixed, .growth = 0, .stem = 0, .refresh = 0});
   Pixels pixels = Render(MakeScene(), 0);
   Show(pixels);
@@ -267,7 +258,7 @@ TEST_F(FrameCacheTest, TellsWhereWorkWasDone) {
   EXPECT_EQ(AllRecomputed(state_).At(0, 0, kWidth, kHeight), kMostRecomputed);
 }
 
-TEST_F(FrameCacheTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
+TEST_F(ReusedFramesTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
   for (const auto policy : {CacheConfig::Policy::kExact, CacheConfig::Policy::kFixed}) {
     Start({.policy = policy, .stem = 0});
     Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 10);
@@ -280,7 +271,7 @@ TEST_F(FrameCacheTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
 }
 
 // A change too slow to be seen from one frame to the next is seen once it has added up.
-TEST_F(FrameCacheTest, SlowChangesAddUpUntilTheyAreSeen) {
+TEST_F(ReusedFramesTest, SlowChangesAddUpUntilTheyAreSeen) {
   Start({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {.threshold = 0.1});
   Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 40);
   Show(pixels);
@@ -296,7 +287,7 @@ TEST_F(FrameCacheTest, SlowChangesAddUpUntilTheyAreSeen) {
 }
 
 // A square changes, and everything around it by less than counts as a change.
-TEST_F(FrameCacheTest, APixelOfTheFirstMapNeverMixesFrames) {
+TEST_F(ReusedFramesTest, APixelOfTheFirstMapNeverMixesFrames) {
   const Pixels before(static_cast<size_t>(kHeight) * kWidth * kChannels, 100);
   Pixels after(before.size(), 115);
   for (int y = 40; y < 72; ++y) {
@@ -331,7 +322,7 @@ TEST_F(FrameCacheTest, APixelOfTheFirstMapNeverMixesFrames) {
   }
 }
 
-TEST_F(FrameCacheTest, EveryPartIsStoredAgainWithinARefresh) {
+TEST_F(ReusedFramesTest, EveryPartIsStoredAgainWithinARefresh) {
   CacheConfig config = {
       .policy = CacheConfig::Policy::kChange, .change = 100.0, .stem = 0, .refresh = 6};
   config.relight = false;
@@ -339,12 +330,13 @@ TEST_F(FrameCacheTest, EveryPartIsStoredAgainWithinARefresh) {
   Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 40);
   Show(pixels);
   for (uint8_t& pixel : pixels) pixel += 20;
-  EXPECT_FALSE(cache_->Refresh(View(pixels))) << "a frame that was computed whole has no old parts";
+  EXPECT_FALSE(reused_->Refresh(View(pixels)))
+      << "a frame that was computed whole has no old parts";
   double first = 0;
   double last = 0;
   for (int frame = 0; frame < 12; ++frame) {
-    EXPECT_EQ(Show(pixels).operators.done, 0);
-    const std::optional<RefreshWork> refresh = cache_->Refresh(View(pixels));
+    EXPECT_EQ(Show(pixels).share, 0);
+    const std::optional<FrameWork> refresh = reused_->Refresh(View(pixels));
     ASSERT_TRUE(refresh);
     EXPECT_GT(refresh->share, 0.0);
     EXPECT_LT(refresh->share, 0.7) << "a refresh is spread over its frames";
@@ -354,7 +346,7 @@ TEST_F(FrameCacheTest, EveryPartIsStoredAgainWithinARefresh) {
   EXPECT_LT(last, 0.5 * first);
 }
 
-TEST_F(FrameCacheTest, AFlushComputesEveryNthFrameWhole) {
+TEST_F(ReusedFramesTest, AFlushComputesEveryNthFrameWhole) {
   Start({.policy = CacheConfig::Policy::kFixed, .flush = 4});
   const Scene scene = MakeScene();
   for (int frame = 0; frame < 9; ++frame) {
@@ -384,7 +376,7 @@ Pixels World() {
 
 // One factor for all maps is another threshold. Factors of resolutions that the network lacks
 // change nothing.
-TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
+TEST_F(ReusedFramesTest, FactorsScaleWhatCountsAsAChangeByResolution) {
   struct Outcome {
     OutputNumbers output;
     int64_t done = 0;
@@ -395,8 +387,10 @@ TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
     Start(config);
     const Scene scene = MakeScene(1.0);
     Outcome outcome;
-    for (int frame = 0; frame < 5; ++frame)
-      outcome.done += Show(Render(scene, frame)).operators.done;
+    for (int frame = 0; frame < 5; ++frame) {
+      Show(Render(scene, frame));
+      outcome.done += reused_->done();
+    }
     outcome.output = Outputs(state_);
     return outcome;
   };
@@ -410,7 +404,7 @@ TEST_F(FrameCacheTest, FactorsScaleWhatCountsAsAChangeByResolution) {
   EXPECT_GT(outcome_of(0.4, {1, 0.5, 0.5, 0.5}).done, base.done);
 }
 
-TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
+TEST_F(ReusedFramesTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
   const Pixels world = World();
   const int step = ShiftStep(*graph_, 64);
   ASSERT_GT(step, 0);
@@ -425,25 +419,25 @@ TEST_F(FrameCacheTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
     const FrameWork work = Show(pixels);
     EXPECT_EQ(work.loss, Loss::kNone);
     EXPECT_FALSE(work.is_dense);
-    EXPECT_LT(work.share(), 0.9);
-    EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
+    EXPECT_LT(work.share, 0.9);
+    EXPECT_TRUE(reused_->reuse().placement().frame_from_seen.IsIdentity());
     EXPECT_EQ(Outputs(state_), Dense(pixels)) << "step " << i;
   }
 }
 
-TEST_F(FrameCacheTest, AShiftOfTheCameraLeavesLittleToCompute) {
+TEST_F(ReusedFramesTest, AShiftOfTheCameraLeavesLittleToCompute) {
   const Pixels world = World();
   StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
           std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(3, 2)}));
   Show(Window(world, 2 * kWidth, 0, 0));
   const FrameWork work = Show(Window(world, 2 * kWidth, 3, 2));
-  EXPECT_LT(work.share(), 0.1);
-  const Homography& frame_from_seen = cache_->reuse().placement().frame_from_seen;
+  EXPECT_LT(work.share, 0.1);
+  const Homography& frame_from_seen = reused_->reuse().placement().frame_from_seen;
   EXPECT_EQ(frame_from_seen.m[0][2], -3);
   EXPECT_EQ(frame_from_seen.m[1][2], -2);
 }
 
-TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
+TEST_F(ReusedFramesTest, ALostCameraMeansAWholeFrame) {
   Motion lost;
   lost.loss = Loss::kFewFeatures;
   StartAs({}, {}, std::make_unique<ScriptedTracker>(std::vector<Motion>{lost}));
@@ -457,7 +451,7 @@ TEST_F(FrameCacheTest, ALostCameraMeansAWholeFrame) {
 }
 
 // With noise in every pixel reuse does not pay, so most of 40 frames are computed densely.
-TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
+TEST_F(ReusedFramesTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
   std::mt19937 random(7);
   const auto noise = [&random] {
     Pixels pixels(size_t{kHeight} * kWidth * kChannels);
@@ -475,7 +469,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
     if (work.is_dense) {
       EXPECT_EQ(Outputs(state_), Dense(pixels));
     }
-    EXPECT_FALSE(cache_->Refresh(View(pixels))) << "the frames before and after are whole";
+    EXPECT_FALSE(reused_->Refresh(View(pixels))) << "the frames before and after are whole";
   }
   EXPECT_EQ(tries, (std::vector<int>{1, 3, 6, 11, 20, 37}));
 
@@ -485,7 +479,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
   }
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(Show(still).is_dense);
   Show(noise());
-  EXPECT_TRUE(cache_->Run(View(still), {.forget = true}).is_dense);
+  EXPECT_TRUE(reused_->Run(View(still), {.forget = true}).is_dense);
   EXPECT_FALSE(Show(still).is_dense);
 
   Start({.policy = CacheConfig::Policy::kFixed, .stem = 0, .most_work = 0.0});
@@ -494,7 +488,7 @@ TEST_F(FrameCacheTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
 }
 
 // The camera turns a little further with every frame.
-TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
+TEST_F(ReusedFramesTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
   const Pixels world = World();
   const Pixels pixels = Window(world, 2 * kWidth, 0, 0);
   Motion turn;
@@ -515,15 +509,15 @@ TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
       const FrameWork work = Show(pixels);
       if (work.is_dense) ++outcome.whole_answers;
       if (!has_idle_time) continue;
-      const std::optional<RefreshWork> refresh = cache_->Refresh(View(pixels));
+      const std::optional<FrameWork> refresh = reused_->Refresh(View(pixels));
       if (!refresh) continue;
       ++outcome.anchors;
-      EXPECT_TRUE(refresh->is_anchor);
+      EXPECT_TRUE(refresh->is_dense);
       EXPECT_EQ(refresh->share, 1.0);
-      EXPECT_EQ(cache_->reuse().decision().kind, FrameDecision::Kind::kWhole);
-      EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
+      EXPECT_EQ(reused_->reuse().decision().kind, FrameDecision::Kind::kWhole);
+      EXPECT_TRUE(reused_->reuse().placement().frame_from_seen.IsIdentity());
       EXPECT_EQ(Outputs(state_), Dense(pixels)) << frame;
-      EXPECT_FALSE(cache_->Refresh(View(pixels)).has_value());
+      EXPECT_FALSE(reused_->Refresh(View(pixels)).has_value());
     }
     return outcome;
   };
@@ -535,7 +529,7 @@ TEST_F(FrameCacheTest, TheNextAnchorIsMadeInIdleTimeSoThatNoAnswerWaitsForIt) {
   EXPECT_LE(with.anchors, without.whole_answers + 2);
 }
 
-TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
+TEST_F(ReusedFramesTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
   const Pixels world = World();
   StartWarp({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
             {Translation(3, 2)});
@@ -545,8 +539,8 @@ TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
     EXPECT_FALSE(work.is_dense);
     EXPECT_LT(work.active, 0.2);
     EXPECT_GT(work.active, 0.0) << "what came in is new";
-    EXPECT_TRUE(cache_->reuse().placement().frame_from_seen.IsIdentity());
-    const std::optional<RefreshWork> refreshed = cache_->Refresh(View(world));
+    EXPECT_TRUE(reused_->reuse().placement().frame_from_seen.IsIdentity());
+    const std::optional<FrameWork> refreshed = reused_->Refresh(View(world));
     ASSERT_TRUE(refreshed) << "the maps had to be moved";
     EXPECT_EQ(refreshed->share, 0.0);
   }
@@ -554,7 +548,7 @@ TEST_F(FrameCacheTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
 
 // What was seen before keeps its features, resampled. (Near the border a dense run computes other
 // features, which what has moved there never had.)
-TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
+TEST_F(ReusedFramesTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
   Pixels world;
   for (int y = 0; y < 2 * kHeight; ++y) {
     for (int i = 0; i < 2 * kWidth * kChannels; ++i) {
@@ -574,7 +568,7 @@ TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
   for (int frame = 0; frame < 5; ++frame) {
     const Pixels pixels = Window(world, 2 * kWidth, 3 * frame, 2 * frame);
     const FrameWork work = Show(pixels);
-    EXPECT_TRUE(frame == 0 || work.share() < 0.5);
+    EXPECT_TRUE(frame == 0 || work.share < 0.5);
     const OutputNumbers dense = Inside(Dense(pixels));
     if (frame > 0) {
       error += RelativeErrorOf(Inside(Outputs(state_)), dense) / 4;
@@ -585,7 +579,7 @@ TEST_F(FrameCacheTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
   EXPECT_LT(error, 0.7 * stale_error) << "stale: " << stale_error;
 }
 
-TEST_F(FrameCacheTest, AFrameBeforeIdleTimeGetsTheSameAnswer) {
+TEST_F(ReusedFramesTest, AFrameBeforeIdleTimeGetsTheSameAnswer) {
   const Pixels world = World();
   const auto answers = [&](bool has_idle_time) {
     StartWarp({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0}, {},
@@ -595,25 +589,25 @@ TEST_F(FrameCacheTest, AFrameBeforeIdleTimeGetsTheSameAnswer) {
       const Pixels pixels = Window(world, 2 * kWidth, 10 + 2 * frame, 10 + frame);
       Show(pixels);
       outputs.push_back(Outputs(state_));
-      if (has_idle_time) cache_->Refresh(View(pixels));
+      if (has_idle_time) reused_->Refresh(View(pixels));
     }
     return outputs;
   };
   EXPECT_EQ(answers(false), answers(true));
 }
 
-TEST_F(FrameCacheTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
+TEST_F(ReusedFramesTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
   const Pixels world = World();
   StartWarp({.policy = CacheConfig::Policy::kExact}, {}, {Translation(3, 2)});
   for (int frame = 0; frame < 4; ++frame) {
     const Pixels pixels = Window(world, 2 * kWidth, 3 * frame, 2 * frame);
     Show(pixels);
-    EXPECT_FALSE(cache_->Refresh(View(pixels)));
+    EXPECT_FALSE(reused_->Refresh(View(pixels)));
     EXPECT_EQ(Outputs(state_), Dense(pixels));
   }
 }
 
-TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
+TEST_F(ReusedFramesTest, AWarpThatIsLostMeansAWholeFrame) {
   Motion lost;
   lost.loss = Loss::kFewFeatures;
   StartWarp({}, {}, {Translation(3, 2), lost, Translation(1, 1)});
@@ -625,11 +619,11 @@ TEST_F(FrameCacheTest, AWarpThatIsLostMeansAWholeFrame) {
   EXPECT_TRUE(work.is_dense);
   EXPECT_EQ(work.loss, Loss::kFewFeatures);
   EXPECT_EQ(Outputs(state_), Dense(pixels));
-  EXPECT_FALSE(cache_->Refresh(View(pixels))) << "nothing is left to be moved";
+  EXPECT_FALSE(reused_->Refresh(View(pixels))) << "nothing is left to be moved";
   EXPECT_FALSE(Show(Window(world, 2 * kWidth, 51, 51)).is_dense);
 }
 
-TEST_F(FrameCacheTest, AWarpFollowsTheLight) {
+TEST_F(ReusedFramesTest, AWarpFollowsTheLight) {
   Motion darker;
   darker.light.gain = 0.5;
   darker.light.offset = 10;
@@ -656,7 +650,7 @@ TEST_F(FrameCacheTest, AWarpFollowsTheLight) {
   }
 }
 
-TEST_F(FrameCacheTest, AnEvenChangeOfLightIsNoChange) {
+TEST_F(ReusedFramesTest, AnEvenChangeOfLightIsNoChange) {
   Motion darker;
   darker.light.gain = 0.5;
   darker.light.offset = 10;
@@ -665,7 +659,7 @@ TEST_F(FrameCacheTest, AnEvenChangeOfLightIsNoChange) {
   Pixels pixels = Render(MakeScene(), 0);
   Show(pixels);
   for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(pixel / 2 + 10);
-  EXPECT_EQ(Show(pixels).operators.done, 0);
+  EXPECT_EQ(Show(pixels).share, 0);
 }
 
 }  // namespace
