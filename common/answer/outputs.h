@@ -8,8 +8,12 @@
 #include <vector>
 
 #include "common/exec/model_state.h"
+#include "common/model/picture.h"
 
 namespace cacheinf {
+
+// Runs the network on what the frame becomes. REQUIRES: `fit` is of this frame and network.
+void RunFrame(const Picture& frame, const PictureFit& fit, ModelState& state);
 
 // The number of elements of an output.
 size_t OutputCount(const Graph& graph, size_t output);
