@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -63,7 +62,5 @@ void ExpectThings(const std::vector<Detection>& boxes, double tolerance) {
     EXPECT_NEAR(boxes[i].bottom, thing.y + thing.height / 2, tolerance);
   }
 }
-
-double Logit(double share) { return std::log(share / (1 - share)); }
 
 }  // namespace cacheinf

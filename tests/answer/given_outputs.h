@@ -8,6 +8,7 @@
 #include "common/answer/seen_picture.h"
 #include "common/config/model_setup.h"
 #include "common/model/graph/graph.h"
+#include "tests/answer/planted_things.h"
 
 // Answers read from outputs that a test writes, and the two things that it writes into them.
 
@@ -16,12 +17,8 @@ namespace cacheinf {
 inline constexpr int kSide = 128;  // of the picture: 256 + 64 + 16 cells
 inline constexpr int kHeadClasses = 5;
 
-// A thing in the picture, at a place that the grids' cells know.
-struct Thing {
-  double x, y, width, height;
-  int label;
-  float score;
-};
+// At a place that the grids' cells know.
+using Thing = PlantedThing;
 inline const std::vector<Thing> kThings = {{37.5, 50.25, 30, 20, 3, 0.875f},
                                            {90, 91, 41, 60, 1, 0.75f}};
 
@@ -43,8 +40,6 @@ std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const Dec
 DecoderConfig Decoder(HeadKind kind);
 
 void ExpectThings(const std::vector<Detection>& boxes, double tolerance = 1e-3);
-
-double Logit(double share);
 
 }  // namespace cacheinf
 

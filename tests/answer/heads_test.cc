@@ -134,7 +134,7 @@ const std::vector<double> kAnchors = {10, 13, 16,  30,  33, 23,  30,  61,  62,
 void AddScores(const Thing& thing, std::vector<double>* numbers) {
   numbers->push_back(30);
   for (int label = 0; label < kHeadClasses; ++label) {
-    numbers->push_back(label == thing.label ? Logit(thing.score) : -9);
+    numbers->push_back(label == thing.label ? LogitOf(thing.score) : -9);
   }
 }
 
@@ -142,15 +142,15 @@ double InCell(double position) { return position / 16 - std::floor(position / 16
 
 std::vector<double> Yolov5Numbers(const Thing& thing, double width, double height) {
   std::vector<double> numbers = {
-      Logit((InCell(thing.x) + 0.5) / 2), Logit((InCell(thing.y) + 0.5) / 2),
-      Logit(std::sqrt(thing.width / width) / 2), Logit(std::sqrt(thing.height / height) / 2)};
+      LogitOf((InCell(thing.x) + 0.5) / 2), LogitOf((InCell(thing.y) + 0.5) / 2),
+      LogitOf(std::sqrt(thing.width / width) / 2), LogitOf(std::sqrt(thing.height / height) / 2)};
   AddScores(thing, &numbers);
   return numbers;
 }
 
 std::vector<double> Yolov3Numbers(const Thing& thing, double width, double height, double reach) {
-  std::vector<double> numbers = {Logit((InCell(thing.x) + (reach - 1) / 2) / reach),
-                                 Logit((InCell(thing.y) + (reach - 1) / 2) / reach),
+  std::vector<double> numbers = {LogitOf((InCell(thing.x) + (reach - 1) / 2) / reach),
+                                 LogitOf((InCell(thing.y) + (reach - 1) / 2) / reach),
                                  std::log(thing.width / width), std::log(thing.height / height)};
   AddScores(thing, &numbers);
   return numbers;
@@ -425,7 +425,7 @@ TEST(HeadsTest, QueriesWithAndWithoutAClassOfNothing) {
       const Thing& thing = kThings[i];
       const auto q = static_cast<size_t>(7 * i + 2);
       const double other = has_nothing ? 4.0 : 0.0;
-      logits.numbers[q * width + thing.label] = static_cast<float>(Logit(thing.score) + other);
+      logits.numbers[q * width + thing.label] = static_cast<float>(LogitOf(thing.score) + other);
       const std::vector<double> box = {thing.x / kSide, thing.y / kSide, thing.width / kSide,
                                        thing.height / kSide};
       std::copy(box.begin(), box.end(), &boxes.numbers[4 * q]);
@@ -507,7 +507,7 @@ std::vector<DistanceLevel> DistanceLevels(const std::vector<int>& strides, doubl
                   &level.distances[(4 * cell + side) * static_cast<size_t>(steps)]);
       }
       level.scores[cell * kHeadClasses + static_cast<size_t>(thing.label)] =
-          has_logits ? static_cast<float>(Logit(thing.score)) : thing.score;
+          has_logits ? static_cast<float>(LogitOf(thing.score)) : thing.score;
     }
     levels.push_back(std::move(level));
   }

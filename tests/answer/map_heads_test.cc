@@ -53,8 +53,8 @@ TEST(MapHeadsTest, CenternetFindsPeaksWithAndWithoutASigmoid) {
   CoarseMap sizes("wh", 2, 1);
   CoarseMap offsets("reg", 2, 0.5f);
   for (const Thing& thing : kThings) {
-    scores.Set(thing.label, thing, Logit(thing.score));
-    scores.Set(thing.label, thing, Logit(thing.score - 0.1), 1);  // beside the peak
+    scores.Set(thing.label, thing, LogitOf(thing.score));
+    scores.Set(thing.label, thing, LogitOf(thing.score - 0.1), 1);  // beside the peak
     sizes.Set(0, thing, thing.width / kMapStride);
     sizes.Set(1, thing, thing.height / kMapStride);
     offsets.Set(0, thing, CoarseMap::InCell(thing.x));
@@ -73,7 +73,7 @@ TEST(MapHeadsTest, CenterfaceHasLandmarksInItsBoxes) {
   CoarseMap offsets("539", 2, 0);
   CoarseMap landmarks("540", 10, 0);
   for (const Thing& thing : kThings) {
-    scores.Set(0, thing, Logit(thing.score));
+    scores.Set(0, thing, LogitOf(thing.score));
     sizes.Set(0, thing, std::log(thing.height / kMapStride));
     sizes.Set(1, thing, std::log(thing.width / kMapStride));
     offsets.Set(0, thing, CoarseMap::InCell(thing.y) - 0.5);
