@@ -12,6 +12,7 @@
 
 #include "common/answer/answers.h"
 #include "common/answer/head_trial.h"
+#include "common/answer/outputs.h"
 #include "common/answer/overlay.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/clock.h"
@@ -128,14 +129,9 @@ std::string AnswerToFrame(Graph graph, const RobotConfig& config, const Picture&
                           const std::filesystem::path& picture) {
   const auto model = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), MakeBackend(config, threads));
-  const PictureSpec& spec = model->graph().picture;
-  const PictureFit fit(spec, frame.width, frame.height);
-  std::vector<uint8_t> pixels(static_cast<size_t>(spec.width) * static_cast<size_t>(spec.height) *
-                              static_cast<size_t>(fit.channels()));
-  fit.Resize(frame, {0, spec.height}, pixels.data());
+  const PictureFit fit(model->graph().picture, frame.width, frame.height);
   ModelState state(model);
-  state.SetPicture({pixels.data(), spec.width, spec.height, fit.channels()});
-  state.Run();
+  RunFrame(frame, fit, state);
   AnswerReader reader(model->graph(), config.model_config.decoder);
   SeenPicture seen;
   seen.fit = &fit;

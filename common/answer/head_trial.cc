@@ -21,14 +21,8 @@ namespace {
 
 std::vector<std::vector<float>> OutputsOf(const std::shared_ptr<const CompiledModel>& model,
                                           const Picture& frame) {
-  const PictureSpec& spec = model->graph().picture;
-  const PictureFit fit(spec, frame.width, frame.height);
-  std::vector<uint8_t> pixels(static_cast<size_t>(spec.width) * static_cast<size_t>(spec.height) *
-                              static_cast<size_t>(fit.channels()));
-  fit.Resize(frame, {0, spec.height}, pixels.data());
   ModelState state(model);
-  state.SetPicture({pixels.data(), spec.width, spec.height, fit.channels()});
-  state.Run();
+  RunFrame(frame, PictureFit(model->graph().picture, frame.width, frame.height), state);
   std::vector<std::vector<float>> numbers;
   ReadOutputs(state, numbers);
   return numbers;

@@ -21,7 +21,25 @@ class MaskReader {
   PixelRuns Read(const float* coefficients, const Detection& box, const SeenPicture& seen);
 
  private:
-  double At(double x, double y) const;  // of the sums, in their pixels from the edge
+  // A place on an axis of the prototypes: `share` of the way from one pixel to the next.
+  struct Tap {
+    int before;
+    int after;
+    double share;
+  };
+  // Neighbouring rows of the frame between the same two rows of the prototypes.
+  struct Band {
+    int before;
+    int after;
+    std::vector<double> shares;
+  };
+
+  static Tap TapAt(double position, int size);
+  Tap RowTap(double frame_x, double frame_y, const SeenPicture& seen) const;
+  Tap ColumnTap(double frame_x, double frame_y, const SeenPicture& seen) const;
+  // Sets sums in this part of the prototypes.
+  void Sum(const float* coefficients, const Range& rows, const Range& columns);
+  double SumAt(int row, const Tap& column) const;
 
   int count_;
   int height_;

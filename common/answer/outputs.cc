@@ -30,6 +30,15 @@ std::string FileName(const std::string& name) {
 
 }  // namespace
 
+void RunFrame(const Picture& frame, const PictureFit& fit, ModelState& state) {
+  const PictureSpec& spec = fit.spec();
+  std::vector<uint8_t> pixels(static_cast<size_t>(spec.width) * static_cast<size_t>(spec.height) *
+                              static_cast<size_t>(fit.channels()));
+  fit.Resize(frame, {0, spec.height}, pixels.data());
+  state.SetPicture({pixels.data(), spec.width, spec.height, fit.channels()});
+  state.Run();
+}
+
 size_t OutputCount(const Graph& graph, size_t output) {
   return static_cast<size_t>(ElementCount(graph.value(graph.outputs[output]).shape));
 }

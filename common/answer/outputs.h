@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/model/graph/graph.h"
+#include "common/model/picture.h"
 
 namespace cacheinf {
 
@@ -34,6 +35,9 @@ class FrameOutputs {
   const ModelState* state_ = nullptr;
   const OutputNumbers* numbers_ = nullptr;  // if there is no state
 };
+
+// Runs the network on what the frame becomes. REQUIRES: `fit` is of this frame and network.
+void RunFrame(const Picture& frame, const PictureFit& fit, ModelState& state);
 
 // The number of elements of an output.
 size_t OutputCount(const Graph& graph, size_t output);

@@ -137,15 +137,27 @@ __attribute__((flatten)) void LogSoftmax(const float* in, int64_t count, float* 
 }
 
 int64_t ArgMax(const float* in, int64_t count) {
-  // Finds the largest number, or NaN if there is one, then the first place that holds it.
-  const float largest = Maximum(in, count);
-  const Floats wanted = hn::Set(FloatTag(), largest);
-  const bool is_nan = largest != largest;
-  for (int64_t i = 0; i < count; i += kLanes) {
+  const Floats least = hn::Set(FloatTag(), -HUGE_VALF);
+  const auto load = [&](int64_t i) {
     const Floats x = LoadFirst(in + i, count - i);
-    const FloatMask hit = is_nan ? hn::IsNaN(x) : hn::Eq(x, wanted);
+    return count - i >= kLanes ? x : hn::IfThenElse(FirstLanes(count - i), x, least);
+  };
+  // Finds the largest number, or whether there is a NaN, then the first place that holds it.
+  const Floats first = load(0);
+  Floats lanes = first;
+  FloatMask nans = hn::IsNaN(first);
+  for (int64_t i = kLanes; i < count; i += kLanes) {
+    const Floats x = load(i);
+    lanes = hn::Max(lanes, x);
+    nans = hn::Or(nans, hn::IsNaN(x));
+  }
+  const Floats largest = hn::MaxOfLanes(FloatTag(), lanes);
+  const bool has_nan = !hn::AllFalse(FloatTag(), nans);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats x = i == 0 ? first : load(i);
+    const FloatMask hit = has_nan ? hn::IsNaN(x) : hn::Eq(x, largest);
     const intptr_t lane = hn::FindFirstTrue(FloatTag(), hit);
-    if (lane >= 0 && i + lane < count) return i + lane;
+    if (lane >= 0) return i + lane;
   }
   return 0;
 }

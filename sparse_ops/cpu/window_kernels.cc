@@ -123,8 +123,23 @@ void GridSumOfSquares(const PixelGrid& grid, const float* centers, int channels,
   });
 }
 
+// Of two pixels, one above the other.
+void Blend(const float* above, const float* below, const float* weights, int channels, float* out) {
+  const Floats above_weight = hn::Set(FloatTag(), weights[0]);
+  const Floats below_weight = hn::Set(FloatTag(), weights[1]);
+  ForEachVector(channels, [&](int c, int count) {
+    const Floats sum = Fma(LoadFirst(above + c, count), above_weight, hn::Zero(FloatTag()));
+    StoreFirst(Fma(LoadFirst(below + c, count), below_weight, sum), out + c, count);
+  });
+}
+
 void Interpolate(const float* image, int64_t row_stride, int64_t pixel_stride,
                  const ResizeTaps& rows, const ResizeTaps& columns, int channels, float* out) {
+  if (rows.count == 2 && columns.count == 1) {
+    const float* const pixel = image + columns.index[0] * pixel_stride;
+    return Blend(pixel + rows.index[0] * row_stride, pixel + rows.index[1] * row_stride,
+                 rows.weight, channels, out);
+  }
   ForEachVector(channels, [&](int c, int count) {
     Floats sum = hn::Zero(FloatTag());
     for (int i = 0; i < rows.count; ++i) {

@@ -17,6 +17,11 @@ struct PoolTaps {
   int padded_count = 0;  // inside the padded picture
 };
 
+template <typename T>
+bool LieEndToEnd(const BasicImageView<T>& map) {
+  return map.pixel_stride == map.channels;
+}
+
 int StepsBelow(int64_t begin, int64_t end, int64_t step) {
   if (end <= begin) return 0;
   return static_cast<int>(step == 1 ? end - begin : (end - begin + step - 1) / step);
@@ -38,6 +43,11 @@ float PoolDivisor(const PoolSpec& spec, const PoolTaps& rows, const PoolTaps& co
     return static_cast<float>(int64_t{rows.padded_count} * columns.padded_count);
   }
   return static_cast<float>(int64_t{rows.count} * columns.count);
+}
+
+// Where the indices end of a pool with stride 1 whose windows end inside the picture.
+int64_t EndOfWhole(const WindowAxis& axis, int size) {
+  return size + int64_t{axis.pad_begin} - (axis.kernel - int64_t{1}) * axis.dilation;
 }
 
 // The input rows (or columns) of an adaptive pool's cell.
@@ -75,30 +85,92 @@ class ColumnTaps {
   ResizeTaps taps_[kSlots];
 };
 
+// Rows of the input, resized along their columns, which several rows of the output blend.
+class ResizedRows {
+ public:
+  // So many columns at most have room.
+  static int MostColumns(int channels) { return kNumbers / channels; }
+
+  ResizedRows(const ResizeArgs& args, const WindowKernels& kernels, ColumnTaps& column_taps)
+      : args_(args), kernels_(kernels), column_taps_(column_taps) {}
+
+  // Writes those columns of an output row. REQUIRES: output pixels lie end to end.
+  void Blend(int n, const PixelRun& columns, const ResizeTaps& rows, float* out) {
+    ResizeTaps slots = rows;
+    for (int i = 0; i < rows.count; ++i) {
+      slots.index[i] = rows.index[i] % kSlots;
+      Fill(n, rows.index[i], columns);
+    }
+    const int numbers = (columns.end - columns.begin) * args_.output.channels;
+    kernels_.interpolate(numbers_[0], kNumbers, 0, slots, kOne, numbers, out);
+  }
+
+ private:
+  static constexpr int kSlots = ResizeTaps::kMaxCount;  // taps are neighbours
+  static constexpr int kNumbers = 4096;
+  static constexpr ResizeTaps kOne = {1, {0}, {1.0f}};
+
+  void Fill(int n, int row, const PixelRun& columns) {
+    Held& held = held_[row % kSlots];
+    if (held.image == n && held.row == row && held.begin == columns.begin &&
+        held.end == columns.end) {
+      return;
+    }
+    held = {n, row, columns.begin, columns.end};
+    const int channels = args_.output.channels;
+    float* to = numbers_[row % kSlots];
+    for (int x = columns.begin; x < columns.end; ++x, to += channels) {
+      kernels_.interpolate(args_.input.Pixel(n, row, 0), 0, args_.input.pixel_stride, kOne,
+                           column_taps_.At(x), channels, to);
+    }
+  }
+
+  // What a slot holds.
+  struct Held {
+    int image = -1;
+    int row = -1;
+    int begin = 0;
+    int end = 0;
+  };
+
+  const ResizeArgs& args_;
+  const WindowKernels& kernels_;
+  ColumnTaps& column_taps_;
+  Held held_[kSlots];
+  float numbers_[kSlots][kNumbers];
+};
+
 }  // namespace
 
 void Compute(const PoolArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   const WindowKernels& kernels = ChooseWindowKernels();
   const ConstImageView& input = args.input;
   const ImageView& output = args.output;
-  const int64_t reads = int64_t{output.channels} * args.spec.rows.kernel * args.spec.columns.kernel;
+  const WindowAxis& along = args.spec.columns;
+  const int64_t reads = int64_t{output.channels} * args.spec.rows.kernel * along.kernel;
+  // Neighbours with whole windows are one pixel with the channels of all.
+  const bool joins = along.stride == 1 && LieEndToEnd(input) && LieEndToEnd(output);
+  const int64_t end_of_whole = joins ? EndOfWhole(along, input.width) : 0;
   const ActiveRuns runs(pixels, output.batch, output.width);
   runs.ForEach(pool, reads, [&](int n, const PixelRun& run) {
     const PoolTaps in_rows = TapsOfPool(args.spec.rows, input.height, run.row);
-    for (int x = run.begin; x < run.end; ++x) {
-      const PoolTaps in_columns = TapsOfPool(args.spec.columns, input.width, x);
+    for (int x = run.begin, joined = 1; x < run.end; x += joined) {
+      const PoolTaps in_columns = TapsOfPool(along, input.width, x);
+      const int64_t end = std::min<int64_t>(run.end, end_of_whole);
+      joined = x < along.pad_begin || end <= x ? 1 : static_cast<int>(end - x);
+      const int numbers = joined * output.channels;
       PixelGrid grid;
       if (in_rows.count > 0 && in_columns.count > 0) {
         grid = {input.Pixel(n, in_rows.first, in_columns.first),
-                input.row_stride * args.spec.rows.dilation,
-                input.pixel_stride * args.spec.columns.dilation, in_rows.count, in_columns.count};
+                input.row_stride * args.spec.rows.dilation, input.pixel_stride * along.dilation,
+                in_rows.count, in_columns.count};
       }
       float* pixel = output.Pixel(n, run.row, x);
       if (args.spec.kind == PoolSpec::Kind::kMax) {
-        kernels.pool_maximum(grid, output.channels, pixel);
+        kernels.pool_maximum(grid, numbers, pixel);
       } else {
         const float divisor = PoolDivisor(args.spec, in_rows, in_columns);
-        kernels.pool_average(grid, divisor, output.channels, pixel);
+        kernels.pool_average(grid, divisor, numbers, pixel);
       }
     }
   });
@@ -141,16 +213,27 @@ void Compute(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& poo
   const ImageView& output = args.output;
   const bool is_copy = args.spec.kind == ResizeSpec::Kind::kNearest;
   const size_t pixel_bytes = static_cast<size_t>(output.channels) * sizeof(float);
+  const int most_columns = ResizedRows::MostColumns(output.channels);
+  // Fewer neighbours, and rows that no other row blends, are no better than pixels alone.
+  constexpr int kFewColumns = 8;
+  const bool joins = !is_copy && most_columns >= kFewColumns && LieEndToEnd(output) &&
+                     output.height > input.height;
+  const int stretch = joins ? std::min(most_columns, ColumnTaps::kSlots) : ColumnTaps::kSlots;
   const ActiveRuns runs(pixels, output.batch, output.width);
   runs.ForEachPart(pool, output.channels, [&](Range numbers) {
     ColumnTaps column_taps(args);
-    // Goes by stretches of columns, whose taps are kept from row to row.
-    for (int first = 0; first < output.width; first += ColumnTaps::kSlots) {
+    ResizedRows resized_rows(args, kernels, column_taps);
+    // Goes by stretches of columns, whose taps and rows are kept from row to row.
+    for (int first = 0; first < output.width; first += stretch) {
       runs.ForEachIn(numbers, [&](int n, const PixelRun& run, int) {
         const int begin = std::max(run.begin, first);
-        const int end = std::min(run.end, first + ColumnTaps::kSlots);
+        const int end = std::min(run.end, first + stretch);
         if (begin >= end) return;
         const ResizeTaps rows = TapsOf(args.spec, true, input.height, output.height, run.row);
+        if (joins && end - begin >= kFewColumns) {
+          resized_rows.Blend(n, {run.row, begin, end}, rows, output.Pixel(n, run.row, begin));
+          return;
+        }
         for (int x = begin; x < end; ++x) {
           const ResizeTaps& columns = column_taps.At(x);
           float* pixel = output.Pixel(n, run.row, x);

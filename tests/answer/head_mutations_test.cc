@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -216,6 +217,23 @@ TEST(HeadMutationsTest, EveryKindIsPlanted) {
   }
 }
 
+// Calls fn(form, change, head, stream) for every form and every change that can be made of it, in
+// some rounds of other heads; `stream` names the head.
+template <typename Fn>
+void ForEachChange(uint64_t seed, int rounds, int fewest_things,
+                   std::span<const HeadChange> changes, const Fn& fn) {
+  uint64_t stream = 0;
+  for (int round = 0; round < rounds; ++round) {
+    for (const PlantedForm& form : PlantedForms()) {
+      for (const HeadChange& change : changes) {
+        HeadRandom random(seed + 1000 * ++stream);
+        PlantedHead head = form.plant(random, DrawInt(random, fewest_things, 4));
+        if (change.apply(&head, random)) fn(form, change, head, stream);
+      }
+    }
+  }
+}
+
 TEST(HeadMutationsTest, AChangedHeadIsRefusedOrRight) {
   constexpr uint64_t kSeed = 35;
   constexpr int kRounds = 2;
@@ -225,41 +243,35 @@ TEST(HeadMutationsTest, AChangedHeadIsRefusedOrRight) {
   int untold = 0;
   int nothing = 0;
   int wrong = 0;
-  uint64_t stream = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    for (const PlantedForm& form : PlantedForms()) {
-      for (const HeadChange& mutation : HeadMutations()) {
-        HeadRandom random(kSeed + 1000 * ++stream);
-        PlantedHead head = form.plant(random, DrawInt(random, 1, 4));
-        if (!mutation.apply(&head, random)) continue;
-        ++all;
-        const Outcome outcome = TryPlanted(head);
-        Counts& change = by_change[mutation.name];
-        Counts& own = by_form[form.name];
-        if (outcome.verdict == Verdict::kWrong && mutation.untold != nullptr) {
-          ++untold;
-          ++change.untold;
-          ++own.untold;
-          continue;
-        }
-        ++change.of[static_cast<size_t>(outcome.verdict)];
-        ++own.of[static_cast<size_t>(outcome.verdict)];
-        if (outcome.verdict == Verdict::kWrong) {
-          ++wrong;
-          fmt::print("silently wrong: {}, {}, read as {}{}, stream {}: {}\n", form.name,
-                     mutation.name, NameOf(head.config.kind), head.has_names() ? "" : ", no names",
-                     stream, outcome.text);
-        }
-        if (outcome.verdict == Verdict::kShowsNothing) ++nothing;
-        if (outcome.verdict == Verdict::kRefused) {
-          EXPECT_TRUE(IsHelpful(outcome.text)) << outcome.text;
-        }
-        if (outcome.verdict == Verdict::kLeftRaw) {
-          EXPECT_EQ(head.config.kind, HeadKind::kAuto);
-        }
-      }
-    }
-  }
+  ForEachChange(kSeed, kRounds, 1, HeadMutations(),
+                [&](const PlantedForm& form, const HeadChange& mutation, const PlantedHead& head,
+                    uint64_t stream) {
+                  ++all;
+                  const Outcome outcome = TryPlanted(head);
+                  Counts& change = by_change[mutation.name];
+                  Counts& own = by_form[form.name];
+                  if (outcome.verdict == Verdict::kWrong && mutation.untold != nullptr) {
+                    ++untold;
+                    ++change.untold;
+                    ++own.untold;
+                    return;
+                  }
+                  ++change.of[static_cast<size_t>(outcome.verdict)];
+                  ++own.of[static_cast<size_t>(outcome.verdict)];
+                  if (outcome.verdict == Verdict::kWrong) {
+                    ++wrong;
+                    fmt::print("silently wrong: {}, {}, read as {}{}, stream {}: {}\n", form.name,
+                               mutation.name, NameOf(head.config.kind),
+                               head.has_names() ? "" : ", no names", stream, outcome.text);
+                  }
+                  if (outcome.verdict == Verdict::kShowsNothing) ++nothing;
+                  if (outcome.verdict == Verdict::kRefused) {
+                    EXPECT_TRUE(IsHelpful(outcome.text)) << outcome.text;
+                  }
+                  if (outcome.verdict == Verdict::kLeftRaw) {
+                    EXPECT_EQ(head.config.kind, HeadKind::kAuto);
+                  }
+                });
   PrintCounts("mutation", by_change);
   PrintCounts("form of the head", by_form);
   EXPECT_GE(all, 500);
@@ -275,26 +287,21 @@ TEST(HeadMutationsTest, EquivalentHeadsAreAcceptedAndRight) {
   std::map<std::string, Counts> by_change;
   int all = 0;
   int right = 0;
-  uint64_t stream = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    for (const PlantedForm& form : PlantedForms()) {
-      for (const HeadChange& change : EquivalentChanges()) {
-        HeadRandom random(kSeed + 1000 * ++stream);
-        PlantedHead head = form.plant(random, DrawInt(random, 0, 4));
-        if (!change.apply(&head, random)) continue;
+  ForEachChange(
+      kSeed, kRounds, 0, EquivalentChanges(),
+      [&](const PlantedForm& form, const HeadChange& change, const PlantedHead& head,
+          uint64_t stream) {
         ++all;
         const Outcome outcome = TryPlanted(head);
         ++by_change[change.name].of[static_cast<size_t>(outcome.verdict)];
         if (outcome.verdict == Verdict::kRight) {
           ++right;
-          continue;
+          return;
         }
         fmt::print("{}, {}, stream {}: {}\n", form.name, change.name, stream, outcome.text);
         EXPECT_NE(outcome.verdict, Verdict::kWrong)
             << form.name << ", " << change.name << ", stream " << stream << ": " << outcome.text;
-      }
-    }
-  }
+      });
   PrintCounts("equivalent change", by_change);
   EXPECT_GE(right, 0.95 * all) << right << " of " << all;
 }
@@ -303,25 +310,25 @@ TEST(HeadMutationsTest, EquivalentHeadsAreAcceptedAndRight) {
 TEST(HeadMutationsTest, AutoIsRightOrLeavesOutputsRaw) {
   constexpr uint64_t kSeed = 71;
   constexpr int kRounds = 4;
+  const HeadChange without_kind = {"no kind", [](PlantedHead* head, HeadRandom&) {
+                                     head->config.kind = HeadKind::kAuto;
+                                     return true;
+                                   }};
   std::map<std::string, Counts> by_form;
   int with_metadata = 0;
   int recognised = 0;
-  uint64_t stream = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    for (const PlantedForm& form : PlantedForms()) {
-      HeadRandom random(kSeed + 1000 * ++stream);
-      PlantedHead head = form.plant(random, DrawInt(random, 1, 4));
-      head.config.kind = HeadKind::kAuto;
-      const Outcome outcome = TryPlanted(head);
-      ++by_form[form.name].of[static_cast<size_t>(outcome.verdict)];
-      EXPECT_NE(outcome.verdict, Verdict::kWrong)
-          << form.name << (head.has_names() ? "" : ", no names") << ", stream " << stream << ": "
-          << outcome.text;
-      if (head.notes.task.empty() || head.notes.class_names.empty()) continue;
-      ++with_metadata;
-      if (outcome.verdict == Verdict::kRight) ++recognised;
-    }
-  }
+  ForEachChange(
+      kSeed, kRounds, 1, {&without_kind, 1},
+      [&](const PlantedForm& form, const HeadChange&, const PlantedHead& head, uint64_t stream) {
+        const Outcome outcome = TryPlanted(head);
+        ++by_form[form.name].of[static_cast<size_t>(outcome.verdict)];
+        EXPECT_NE(outcome.verdict, Verdict::kWrong)
+            << form.name << (head.has_names() ? "" : ", no names") << ", stream " << stream << ": "
+            << outcome.text;
+        if (head.notes.task.empty() || head.notes.class_names.empty()) return;
+        ++with_metadata;
+        if (outcome.verdict == Verdict::kRight) ++recognised;
+      });
   PrintCounts("form of the head, kind auto", by_form);
   EXPECT_GE(recognised, 0.95 * with_metadata) << recognised << " of " << with_metadata;
 }

@@ -1,4 +1,4 @@
-// Every head of the table reads back what its formula's inverse wrote.
+// Detectors' heads read back what their formulas' inverses wrote; and which head an output is.
 
 #include "common/model/heads/heads.h"
 
@@ -20,83 +20,14 @@
 #include "common/config/model_setup.h"
 #include "common/model/graph/graph.h"
 #include "common/model/picture.h"
+#include "tests/answer/given_outputs.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
 
 namespace cacheinf {
 namespace {
 
-constexpr int kSide = 128;  // of the picture: 256 + 64 + 16 cells
-constexpr int kHeadClasses = 5;
 constexpr std::array<int, 3> kStrides = {8, 16, 32};
-
-// A thing in the picture, at a place that the grids' cells know.
-struct Thing {
-  double x, y, width, height;
-  int label;
-  float score;
-};
-const std::vector<Thing> kThings = {{37.5, 50.25, 30, 20, 3, 0.875f}, {90, 91, 41, 60, 1, 0.75f}};
-
-struct HeadOutput {
-  Shape shape;
-  std::vector<float> numbers;
-  std::string name = "output0";
-  Function::Kind function = Function::Kind::kIdentity;  // of the numbers
-};
-
-// A network whose picture has no part in its outputs, which are given as more inputs.
-Graph NetworkOf(const std::vector<HeadOutput>& outputs) {
-  Graph graph;
-  graph.name = "network";
-  graph.AddInput("image", {1, 3, kSide, kSide});
-  for (const HeadOutput& output : outputs) {
-    const ValueId input = graph.AddInput(output.name + ".given", output.shape);
-    graph.outputs.push_back(
-        graph.Add(output.name, op::Activation{Function{output.function}}, {input}, {output.name})
-            .front());
-  }
-  return graph;
-}
-
-AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
-                   const ModelNotes& notes = {}, const SeenPicture& seen = {}) {
-  Graph graph = NetworkOf(outputs);
-  graph.notes = notes;
-  AddDecoder(graph, config);
-  graph.Validate();
-  const auto state = MakeReferenceState(graph);
-  std::vector<Tensor> inputs = {
-      Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide))};
-  for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
-  SetInputs(*state, inputs);
-  state->Run();
-  return AnswerReader(state->graph(), config).Read(*state, seen);
-}
-
-std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
-                               const ModelNotes& notes = {}) {
-  return std::get<Detections>(Read(outputs, config, notes)).boxes;
-}
-
-DecoderConfig Decoder(HeadKind kind) {
-  DecoderConfig config;
-  config.kind = kind;
-  return config;
-}
-
-void ExpectThings(const std::vector<Detection>& boxes, double tolerance = 1e-3) {
-  ASSERT_EQ(boxes.size(), kThings.size());
-  for (size_t i = 0; i < boxes.size(); ++i) {
-    const Thing& thing = kThings[i];
-    EXPECT_EQ(boxes[i].label.index, thing.label);
-    EXPECT_NEAR(boxes[i].label.score, thing.score, 1e-5);
-    EXPECT_NEAR(boxes[i].left, thing.x - thing.width / 2, tolerance);
-    EXPECT_NEAR(boxes[i].top, thing.y - thing.height / 2, tolerance);
-    EXPECT_NEAR(boxes[i].right, thing.x + thing.width / 2, tolerance);
-    EXPECT_NEAR(boxes[i].bottom, thing.y + thing.height / 2, tolerance);
-  }
-}
 
 int CellsOf(int stride) { return (kSide / stride) * (kSide / stride); }
 int AllCells() { return CellsOf(8) + CellsOf(16) + CellsOf(32); }
@@ -107,8 +38,6 @@ int CellOf(const Thing& thing) {
   const int column = static_cast<int>(thing.x) / 16;
   return CellsOf(8) + row * (kSide / 16) + column;
 }
-
-double Logit(double share) { return std::log(share / (1 - share)); }
 
 std::vector<float> Transposed(const std::vector<float>& rows, int64_t width) {
   const auto count = static_cast<int64_t>(rows.size()) / width;
@@ -205,7 +134,7 @@ const std::vector<double> kAnchors = {10, 13, 16,  30,  33, 23,  30,  61,  62,
 void AddScores(const Thing& thing, std::vector<double>* numbers) {
   numbers->push_back(30);
   for (int label = 0; label < kHeadClasses; ++label) {
-    numbers->push_back(label == thing.label ? Logit(thing.score) : -9);
+    numbers->push_back(label == thing.label ? LogitOf(thing.score) : -9);
   }
 }
 
@@ -213,15 +142,15 @@ double InCell(double position) { return position / 16 - std::floor(position / 16
 
 std::vector<double> Yolov5Numbers(const Thing& thing, double width, double height) {
   std::vector<double> numbers = {
-      Logit((InCell(thing.x) + 0.5) / 2), Logit((InCell(thing.y) + 0.5) / 2),
-      Logit(std::sqrt(thing.width / width) / 2), Logit(std::sqrt(thing.height / height) / 2)};
+      LogitOf((InCell(thing.x) + 0.5) / 2), LogitOf((InCell(thing.y) + 0.5) / 2),
+      LogitOf(std::sqrt(thing.width / width) / 2), LogitOf(std::sqrt(thing.height / height) / 2)};
   AddScores(thing, &numbers);
   return numbers;
 }
 
 std::vector<double> Yolov3Numbers(const Thing& thing, double width, double height, double reach) {
-  std::vector<double> numbers = {Logit((InCell(thing.x) + (reach - 1) / 2) / reach),
-                                 Logit((InCell(thing.y) + (reach - 1) / 2) / reach),
+  std::vector<double> numbers = {LogitOf((InCell(thing.x) + (reach - 1) / 2) / reach),
+                                 LogitOf((InCell(thing.y) + (reach - 1) / 2) / reach),
                                  std::log(thing.width / width), std::log(thing.height / height)};
   AddScores(thing, &numbers);
   return numbers;
@@ -496,7 +425,7 @@ TEST(HeadsTest, QueriesWithAndWithoutAClassOfNothing) {
       const Thing& thing = kThings[i];
       const auto q = static_cast<size_t>(7 * i + 2);
       const double other = has_nothing ? 4.0 : 0.0;
-      logits.numbers[q * width + thing.label] = static_cast<float>(Logit(thing.score) + other);
+      logits.numbers[q * width + thing.label] = static_cast<float>(LogitOf(thing.score) + other);
       const std::vector<double> box = {thing.x / kSide, thing.y / kSide, thing.width / kSide,
                                        thing.height / kSide};
       std::copy(box.begin(), box.end(), &boxes.numbers[4 * q]);
@@ -578,7 +507,7 @@ std::vector<DistanceLevel> DistanceLevels(const std::vector<int>& strides, doubl
                   &level.distances[(4 * cell + side) * static_cast<size_t>(steps)]);
       }
       level.scores[cell * kHeadClasses + static_cast<size_t>(thing.label)] =
-          has_logits ? static_cast<float>(Logit(thing.score)) : thing.score;
+          has_logits ? static_cast<float>(LogitOf(thing.score)) : thing.score;
     }
     levels.push_back(std::move(level));
   }
@@ -646,175 +575,6 @@ TEST(HeadsTest, Yolov8BeforeItsDecoderInThreeAndSixOutputs) {
   ExpectThings(BoxesOf(apart, Decoder(HeadKind::kYolov8Raw)));
 }
 
-constexpr int kMapStride = 4;
-constexpr int kMapSide = kSide / kMapStride;
-
-// A map at a stride of 4; set by channel and a thing's cell.
-class CoarseMap {
- public:
-  CoarseMap(std::string name, int channels, float fill)
-      : output_{{1, channels, kMapSide, kMapSide},
-                std::vector<float>(static_cast<size_t>(channels * kMapSide * kMapSide), fill),
-                std::move(name)} {}
-
-  static int Cell(double position) { return static_cast<int>(position) / kMapStride; }
-  static double InCell(double position) { return position / kMapStride - Cell(position); }
-
-  void Set(int channel, const Thing& thing, double number, int columns_on = 0) {
-    const int at = (channel * kMapSide + Cell(thing.y)) * kMapSide + Cell(thing.x) + columns_on;
-    output_.numbers[static_cast<size_t>(at)] = static_cast<float>(number);
-  }
-  HeadOutput Squashed() const {
-    HeadOutput output = output_;
-    output.function = Function::Kind::kSigmoid;
-    return output;
-  }
-  const HeadOutput& output() const { return output_; }
-
- private:
-  HeadOutput output_;
-};
-
-TEST(HeadsTest, CenternetFindsPeaksWithAndWithoutASigmoid) {
-  CoarseMap scores("hm", kHeadClasses, -9);
-  CoarseMap sizes("wh", 2, 1);
-  CoarseMap offsets("reg", 2, 0.5f);
-  for (const Thing& thing : kThings) {
-    scores.Set(thing.label, thing, Logit(thing.score));
-    scores.Set(thing.label, thing, Logit(thing.score - 0.1), 1);  // beside the peak
-    sizes.Set(0, thing, thing.width / kMapStride);
-    sizes.Set(1, thing, thing.height / kMapStride);
-    offsets.Set(0, thing, CoarseMap::InCell(thing.x));
-    offsets.Set(1, thing, CoarseMap::InCell(thing.y));
-  }
-  const DecoderConfig config = Decoder(HeadKind::kCenternet);
-  const std::vector<HeadOutput> outputs = {scores.output(), sizes.output(), offsets.output()};
-  ExpectThings(BoxesOf(outputs, config));
-  ExpectThings(BoxesOf({offsets.output(), scores.Squashed(), sizes.output()}, config));
-  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kCenternet);
-}
-
-TEST(HeadsTest, CenterfaceHasLandmarksInItsBoxes) {
-  CoarseMap scores("537", 1, -9);
-  CoarseMap sizes("538", 2, 0);
-  CoarseMap offsets("539", 2, 0);
-  CoarseMap landmarks("540", 10, 0);
-  for (const Thing& thing : kThings) {
-    scores.Set(0, thing, Logit(thing.score));
-    sizes.Set(0, thing, std::log(thing.height / kMapStride));
-    sizes.Set(1, thing, std::log(thing.width / kMapStride));
-    offsets.Set(0, thing, CoarseMap::InCell(thing.y) - 0.5);
-    offsets.Set(1, thing, CoarseMap::InCell(thing.x) - 0.5);
-    for (int k = 0; k < 5; ++k) {
-      landmarks.Set(2 * k, thing, 0.125 * k);     // of the height from the top
-      landmarks.Set(2 * k + 1, thing, 0.25 * k);  // of the width from the left
-    }
-  }
-  const std::vector<HeadOutput> outputs = {scores.Squashed(), sizes.output(), offsets.output(),
-                                           landmarks.output()};
-  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kCenterface);
-  const auto boxes = BoxesOf(outputs, Decoder(HeadKind::kCenterface));
-  ASSERT_EQ(boxes.size(), 2u);
-  for (size_t i = 0; i < 2; ++i) {
-    const Thing& thing = kThings[i];
-    EXPECT_NEAR(boxes[i].left, thing.x - thing.width / 2, 1e-3);
-    EXPECT_NEAR(boxes[i].bottom, thing.y + thing.height / 2, 1e-3);
-    ASSERT_EQ(boxes[i].keypoints.size(), 5u);
-    EXPECT_NEAR(boxes[i].keypoints[3].x, thing.x + 0.25 * thing.width, 1e-3);
-    EXPECT_NEAR(boxes[i].keypoints[3].y, thing.y - 0.125 * thing.height, 1e-3);
-  }
-}
-
-// Places of points in cells of 8 × 8 pixels, as logits.
-HeadOutput PlacesOf(const std::vector<Keypoint>& points) {
-  constexpr int kCells = kSide / 8;
-  HeadOutput places{{1, 65, kCells, kCells}, std::vector<float>(65 * kCells * kCells), "semi"};
-  const auto at = [&](int channel, int x, int y) -> float& {
-    return places.numbers[static_cast<size_t>((channel * kCells + y / 8) * kCells + x / 8)];
-  };
-  for (int y = 0; y < kSide; y += 8) {
-    for (int x = 0; x < kSide; x += 8) at(64, x, y) = 12;
-  }
-  for (const Keypoint& point : points) {
-    const int x = static_cast<int>(point.x);
-    const int y = static_cast<int>(point.y);
-    // The share is e^t / (63 + e^12 + e^t).
-    at(y % 8 * 8 + x % 8, x, y) =
-        static_cast<float>(std::log((63 + std::exp(12.0)) * point.score / (1 - point.score)));
-  }
-  return places;
-}
-
-TEST(HeadsTest, SuperpointAndXfeatFindPoints) {
-  // The third lies beside the second, the fourth at the edge, the fifth is faint.
-  const HeadOutput places =
-      PlacesOf({{21, 43, 0.5f}, {90, 91, 0.75f}, {86, 90, 0.25f}, {2, 60, 0.5f}, {50, 100, 0.01f}});
-  const HeadOutput descriptors{{1, 256, 16, 16}, std::vector<float>(256 * 256), "desc"};
-  EXPECT_EQ(Recognise(NetworkOf({places, descriptors}), 0).kind, HeadKind::kSuperpoint);
-  Keypoints found =
-      std::get<Keypoints>(Read({places, descriptors}, Decoder(HeadKind::kSuperpoint)));
-  EXPECT_FALSE(found.has_order);
-  ASSERT_EQ(found.points.size(), 2u);
-  EXPECT_EQ(found.points[0].x, 90.5);
-  EXPECT_EQ(found.points[0].y, 91.5);
-  EXPECT_NEAR(found.points[0].score, 0.75, 1e-4);
-  EXPECT_EQ(found.points[1].x, 21.5);
-
-  const HeadOutput features{{1, 64, 16, 16}, std::vector<float>(64 * 256), "feats"};
-  const HeadOutput reliability{{1, 1, 16, 16}, std::vector<float>(256, 0.5f), "heatmap"};
-  const std::vector<HeadOutput> xfeat = {features, places, reliability};
-  EXPECT_EQ(Recognise(NetworkOf(xfeat), 0).kind, HeadKind::kXfeat);
-  found = std::get<Keypoints>(Read(xfeat, Decoder(HeadKind::kXfeat)));
-  ASSERT_EQ(found.points.size(), 4u);  // the edge counts, and what is 4 pixels away
-  EXPECT_NEAR(found.points[0].score, 0.375, 1e-4);
-
-  const HeadOutput points{{1, 3, 2}, {21, 43, 90, 91, 0, 0}, "keypoints"};
-  const HeadOutput scores{{1, 3}, {0.5f, 0.75f, 0}, "scores"};
-  EXPECT_EQ(Recognise(NetworkOf({points, scores}), 0).kind, HeadKind::kPoints);
-  found = std::get<Keypoints>(Read({points, scores}, Decoder(HeadKind::kPoints)));
-  ASSERT_EQ(found.points.size(), 2u);
-  EXPECT_EQ(found.points[0].x, 90.5);
-}
-
-TEST(HeadsTest, SeveralMapsOfClassesAreOneOfTheirCombinations) {
-  constexpr int64_t kPixels = 16 * 16;
-  HeadOutput lanes{{1, 2, 16, 16}, std::vector<float>(2 * kPixels), "lane_seg"};
-  HeadOutput ground{{1, 3, 16, 16}, std::vector<float>(3 * kPixels), "ground_seg"};
-  HeadOutput sky{{1, 1, 16, 16}, std::vector<float>(kPixels, -2), "sky_seg"};
-  lanes.numbers[kPixels + 5] = 1;
-  ground.numbers[2 * kPixels + 5] = 1;
-  sky.numbers[5] = 3;
-  ground.numbers[kPixels + 6] = 1;
-  const std::vector<HeadOutput> outputs = {lanes, ground, sky};
-  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kSegmentation);
-  const auto map = std::get<ClassMap>(Read(outputs, Decoder(HeadKind::kSegmentation)));
-  EXPECT_EQ(map.classes[4], 0);
-  EXPECT_EQ(map.classes[5], 1 + 2 * 2 + 6 * 1);
-  EXPECT_EQ(map.classes[6], 2 * 1);
-  Graph graph = NetworkOf(outputs);
-  AddDecoder(graph, Decoder(HeadKind::kSegmentation));
-  EXPECT_EQ(graph.head.classes, 12);
-  EXPECT_EQ(AnswerReader(graph, Decoder(HeadKind::kSegmentation)).ClassName(11),
-            "lane_seg 1, ground_seg 2, sky_seg 1");
-}
-
-TEST(HeadsTest, ClassScoresMayLiePixelByPixel) {
-  HeadOutput scores{{1, 16, 16, 3}, std::vector<float>(3 * 256)};
-  scores.numbers[3 * 7 + 2] = 1;
-  const auto map = std::get<ClassMap>(Read({scores}, Decoder(HeadKind::kSegmentation)));
-  EXPECT_EQ(map.classes[6], 0);
-  EXPECT_EQ(map.classes[7], 2);
-  EXPECT_EQ(map.classes.size(), 256u);
-}
-
-TEST(HeadsTest, AnAuxiliaryMapIsNotRead) {
-  const HeadOutput out{{1, 3, 16, 16}, std::vector<float>(3 * 256), "out"};
-  const HeadOutput aux{{1, 3, 16, 16}, std::vector<float>(3 * 256), "aux"};
-  Graph graph = NetworkOf({out, aux});
-  AddDecoder(graph, Decoder(HeadKind::kSegmentation));
-  EXPECT_EQ(graph.head.classes, 3);
-}
-
 // What a robot's own answers show once no frame is tried any more.
 TEST(HeadsTest, AReaderSeesBoxesThatContradictTheDecoder) {
   const auto contradiction = [](std::vector<float> row) {
@@ -836,12 +596,6 @@ TEST(HeadsTest, AReaderSeesBoxesThatContradictTheDecoder) {
   EXPECT_EQ(contradiction({40, 10, 10, 50, 0.75f, 2}), "a box ends before it begins");
   EXPECT_EQ(contradiction({10, 10, 400, 50, 0.75f, 2}),
             "a box reaches to pixel 400 of a picture of 128x128");
-}
-
-TEST(HeadsTest, AnEmbeddingIsItsNumbers) {
-  const AnswerContent content =
-      Read({{{1, 4}, {1, -2, 3, 0.5f}, "feature"}}, Decoder(HeadKind::kEmbedding));
-  EXPECT_EQ(std::get<Embedding>(content).numbers, (std::vector<float>{1, -2, 3, 0.5f}));
 }
 
 // What a model's file says of its task, or the shapes alone, are enough to know the head.

@@ -60,8 +60,7 @@ PlantedHead PlantAnchorFree(HeadRandom& random, PlantedHead head,
 PlantedHead PlantYolov8(HeadRandom& random, int count) {
   PlantedHead head = BeginHead(random, HeadKind::kYolov8);
   head.notes.task = head.notes.class_names.empty() ? "" : "detect";
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   return PlantAnchorFree(random, std::move(head), things, {});
 }
 
@@ -189,8 +188,7 @@ PlantedHead PlantObb(HeadRandom& random, int count) {
 PlantedHead PlantObjectness(HeadRandom& random, int count, HeadKind kind, int anchors,
                             bool is_always_one) {
   PlantedHead head = BeginHead(random, kind);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   std::vector<std::vector<float>> rows;
   const std::vector<GridCell> cells = CellsOf(head);
   for (const int stride : kGridStrides) {
@@ -268,8 +266,7 @@ const PlantedThing* BesideIn(const GridCell& cell, const std::vector<PlantedThin
 // Raw heads of three anchors each; the things are found by the second anchor of their stride.
 PlantedHead PlantRaw(HeadRandom& random, int count, HeadKind kind) {
   PlantedHead head = BeginHead(random, kind);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   const int numbers = 5 + head.classes;
   const bool is_later = kind == HeadKind::kYolov4 || kind == HeadKind::kYolov7;
   const bool is_darknet = kind == HeadKind::kYolov3 || kind == HeadKind::kYolov4;
@@ -383,8 +380,7 @@ std::vector<PlantedThing> Picked(HeadRandom& random, const PlantedHead& head,
 
 PlantedHead PlantEndToEnd(HeadRandom& random, int count) {
   PlantedHead head = BeginHead(random, HeadKind::kEndToEnd);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   std::vector<std::vector<float>> rows;
   for (const PlantedThing& thing : Picked(random, head, things, 300, DrawInt(random, 0, 1) == 0)) {
     rows.push_back(CornersOf(thing));
@@ -395,8 +391,7 @@ PlantedHead PlantEndToEnd(HeadRandom& random, int count) {
 
 PlantedHead PlantEndToEndBatch(HeadRandom& random, int count) {
   PlantedHead head = BeginHead(random, HeadKind::kEndToEndBatch);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   std::vector<std::vector<float>> rows;
   for (const PlantedThing& thing : Picked(random, head, things, 100, true)) {
     rows.push_back(CornersOf(thing));
@@ -410,8 +405,7 @@ PlantedHead PlantEndToEndBatch(HeadRandom& random, int count) {
 
 PlantedHead PlantPickedOutputs(HeadRandom& random, int count, HeadKind kind) {
   PlantedHead head = BeginHead(random, kind);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   const bool is_tf = kind == HeadKind::kTfDetection;
   const std::string prefix = is_tf ? "detection_" : "det_";
   PlantedOutput number{is_tf ? "num_detections" : "num_dets", {1, 1}, {}};
@@ -450,8 +444,7 @@ PlantedHead PlantTfDetection(HeadRandom& random, int count) {
 // Queries: boxes as shares, and logits; the things at random places among them.
 PlantedHead PlantQueries(HeadRandom& random, int count, HeadKind kind) {
   PlantedHead head = BeginHead(random, kind);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   constexpr int kQueries = 100;
   const bool has_none = kind == HeadKind::kDetr;
   PlantedOutput logits{"logits", {1, kQueries, head.classes + (has_none ? 1 : 0)}, {}};

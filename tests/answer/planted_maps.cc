@@ -153,8 +153,7 @@ DistanceCell DistancesOf(HeadRandom& random, const PlantedHead& head, const Grid
 
 PlantedHead PlantNanodet(HeadRandom& random, int count) {
   PlantedHead head = BeginHead(random, HeadKind::kNanodet);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   std::vector<std::vector<float>> rows;
   for (const GridCell& cell : CellsOf(head)) {
     const DistanceCell found = DistancesOf(random, head, cell, things, 8);
@@ -170,8 +169,7 @@ PlantedHead PlantNanodet(HeadRandom& random, int count) {
 
 PlantedHead PlantYolov8Raw(HeadRandom& random, int count) {
   PlantedHead head = BeginHead(random, HeadKind::kYolov8Raw);
-  const auto things = ThingsFor(random, head, count);
-  head.truth = BoxesOfThings(things);
+  const auto things = PlaceThings(random, count, &head);
   const std::vector<GridCell> cells = CellsOf(head);
   for (const int stride : kGridStrides) {
     const int64_t rows = head.height / stride;

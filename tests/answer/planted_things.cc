@@ -148,6 +148,12 @@ Detections BoxesOfThings(const std::vector<PlantedThing>& things) {
   return truth;
 }
 
+std::vector<PlantedThing> PlaceThings(HeadRandom& random, int count, PlantedHead* head) {
+  std::vector<PlantedThing> things = ThingsFor(random, *head, count);
+  head->truth = BoxesOfThings(things);
+  return things;
+}
+
 Graph GraphOf(const PlantedHead& head) {
   Graph graph;
   graph.name = "network";

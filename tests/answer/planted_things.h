@@ -51,6 +51,9 @@ std::vector<PlantedThing> ThingsFor(HeadRandom& random, const PlantedHead& head,
 Detection BoxOfThing(const PlantedThing& thing);
 Detections BoxesOfThings(const std::vector<PlantedThing>& things);
 
+// Draws things whose boxes are the head's truth.
+std::vector<PlantedThing> PlaceThings(HeadRandom& random, int count, PlantedHead* head);
+
 std::span<const PlantedForm> PlantedBoxForms();
 std::span<const PlantedForm> PlantedMapForms();
 

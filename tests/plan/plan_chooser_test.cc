@@ -42,6 +42,16 @@ ProfilePair SlowRobot() {
   return PairOf({op}, /*speedup=*/10, /*picture_bytes=*/80'000);
 }
 
+// What a frame took whose share `changed` was computed, on a link of 4 ms.
+PlanChooser::Taken TakenBy(const Plan& plan, const Prediction& real, double changed) {
+  PlanChooser::Taken taken = {.executed = plan.kind,
+                              .times = TimesOf(real),
+                              .sent_bytes = static_cast<uint64_t>(real.up_bytes),
+                              .share = changed};
+  if (!plan.keeps) taken.share.reset();
+  return taken;
+}
+
 class PlanChooserTest : public testing::Test {
  protected:
   // The frame takes what the model predicts with the true factors.
@@ -56,12 +66,7 @@ class PlanChooserTest : public testing::Test {
     truth.robot_factor = robot_factor_;
     truth.server_factor = server_factor_;
     const Prediction real = CostModel(pair_.robot, pair_.server, truth).Predict(plan);
-    PlanChooser::Taken taken = {.executed = plan.kind,
-                                .times = TimesOf(real),
-                                .sent_bytes = static_cast<uint64_t>(real.up_bytes),
-                                .share = changed};
-    if (!plan.keeps) taken.share.reset();
-    chooser_.Note(taken);
+    chooser_.Note(TakenBy(plan, real, changed));
     latency_ms_ = real.latency_ms;
   }
   void AnswerMany(std::optional<double> mbit, double changed = 0.5) {
@@ -112,11 +117,8 @@ class BusyPlanChooserTest : public PlanChooserTest, public testing::WithParamInt
       now.robot_factor *= slower;
       now.server_factor *= slower;
       const Prediction real = CostModel(pair_.robot, pair_.server, now).Predict(plan);
-      PlanChooser::Taken taken = {.executed = plan.kind,
-                                  .times = TimesOf(real),
-                                  .sent_bytes = static_cast<uint64_t>(real.up_bytes),
-                                  .share = now.robot_work};
-      if (!plan.keeps || now.robot_work == 1) taken.share.reset();
+      PlanChooser::Taken taken = TakenBy(plan, real, now.robot_work);
+      if (now.robot_work == 1) taken.share.reset();
       chooser.Note(taken);
       latencies.push_back(real.latency_ms);
     }

@@ -12,20 +12,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from references import ANCHORS, LATER_ANCHORS
+
 OPSET = 17
 WIDTH = 320
 HEIGHT = 256
 STRIDES = (8, 16, 32)
 FEATURES = 16
-# By stride: of YOLOv3 and v5, and of YOLOv4 and v7.
-ANCHORS = {
-    8: ((10, 13), (16, 30), (33, 23)), 16: ((30, 61), (62, 45), (59, 119)),
-    32: ((116, 90), (156, 198), (373, 326))
-}
-LATER_ANCHORS = {
-    8: ((12, 16), (19, 36), (40, 28)), 16: ((36, 75), (76, 55), (72, 146)),
-    32: ((142, 110), (192, 243), (459, 401))
-}
 
 
 def logit(share):
@@ -491,13 +484,20 @@ def centerface(path):
     network.save(path, maps)
 
 
-def superpoint(path):
-    network = Network(28)
+def point_places(network):
+    """Logits of 64 pixels a cell of stride 8, and of none, the last; 200 cells have a point."""
     rows, columns = cells(8)
     base = np.zeros((1, 65, rows, columns))
     base[:, 64] = 8
     for cell in network.random.permutation(rows * columns)[:200]:
         base[0, network.random.integers(64), cell // columns, cell % columns] = 9
+    return base
+
+
+def superpoint(path):
+    network = Network(28)
+    base = point_places(network)
+    rows, columns = base.shape[2:]
     descriptors = network.conv(network.maps[8], FEATURES, 256, 1, 1)
     network.save(
         path, {
@@ -508,11 +508,8 @@ def superpoint(path):
 
 def xfeat(path):
     network = Network(29)
-    rows, columns = cells(8)
-    base = np.zeros((1, 65, rows, columns))
-    base[:, 64] = 8
-    for cell in network.random.permutation(rows * columns)[:200]:
-        base[0, network.random.integers(64), cell // columns, cell % columns] = 9
+    base = point_places(network)
+    rows, columns = base.shape[2:]
     reliability = network.jittered(network.maps[8], np.ones((1, 1, rows, columns)), 1.0)
     network.save(
         path, {
