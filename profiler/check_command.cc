@@ -119,6 +119,17 @@ std::string InputsText(const Graph& graph) {
   return text;
 }
 
+// Whose names classes have.
+std::string NamesText(const DecoderConfig& decoder, const ModelNotes& notes) {
+  if (const size_t count = decoder.ReadClassNames().size(); count > 0) {
+    return fmt::format("{} names, of decoder.class_names", count);
+  }
+  if (notes.class_names.empty()) {
+    return "no names: classes have numbers (decoder.class_names gives them names)";
+  }
+  return fmt::format("{} names, of the model's file", notes.class_names.size());
+}
+
 bool HasPlaces(const AnswerContent& content) {
   return !std::holds_alternative<RawOutputs>(content) &&
          !std::holds_alternative<Embedding>(content);
@@ -154,24 +165,26 @@ std::string RunCheckCommand(const RobotConfig& config, const std::filesystem::pa
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
   const std::string source = config.source.empty() ? "generated" : config.source;
   const Picture frame = FirstFrame(source);
-  Graph graph = LoadGraph(config, /*has_tensors=*/false);
+  const Graph network = LoadNetwork(config, /*has_tensors=*/false);
+  Graph graph = CompleteNetwork(network, config, /*has_tensors=*/false);
   std::string text = InputsText(graph);
-  const std::optional<HeadTrial> trial = TryHead(config, frame, threads);
-  *contradicts = trial && !trial->contradiction.empty();
-  if (!trial) {
+  const HeadTrials trials(config, network, threads);
+  *contradicts = false;
+  if (!trials.is_needed()) {
     text += "decoder\n  part of the model's file\n";
   } else {
-    text += "picture\n  " + trial->picture + "\n";
-    text += "outputs\n  " + trial->outputs + "\n";
-    text +=
-        fmt::format("decoder\n  kind {}{}\n", NameOf(trial->kind),
-                    trial->recognised_by.empty() ? ", as configured"
-                                                 : fmt::format(", by {}", trial->recognised_by));
-    for (const HeadKind kind : trial->candidates) {
-      text += fmt::format("  by their shapes the outputs could be {}\n", NameOf(kind));
+    const HeadTrial trial = trials.Try(frame);
+    *contradicts = !trial.contradiction.empty();
+    text += "picture\n  " + trial.picture + "\n";
+    text += "outputs\n  " + trial.outputs + "\n";
+    text += fmt::format("decoder\n  kind {}, {}\n  {}\n", NameOf(trial.kind),
+                        trial.recognised_by.empty() ? "as configured" : "by " + trial.recognised_by,
+                        NamesText(config.model_config.decoder, network.notes));
+    for (const HeadKind kind : trial.candidates) {
+      text += fmt::format("  by shapes and numbers the outputs could be {}\n", NameOf(kind));
     }
     if (*contradicts) {
-      return text + "refused\n  " + DescribeContradiction(*trial, config.model) + "\n";
+      return text + "refused\n  " + DescribeContradiction(trial, config.model) + "\n";
     }
   }
   return text +

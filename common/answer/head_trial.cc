@@ -8,12 +8,10 @@
 #include "common/answer/outputs.h"
 #include "common/base/picture_view.h"
 #include "common/config/configured_model.h"
-#include "common/config/constant_inputs.h"
 #include "common/config/model_setup.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/model/heads/head_check.h"
-#include "common/model/load.h"
 #include "common/model/passes/passes.h"
 
 namespace cacheinf {
@@ -30,11 +28,7 @@ std::vector<std::vector<float>> OutputsOf(const std::shared_ptr<const CompiledMo
 
 }  // namespace
 
-HeadTrials::HeadTrials(const RobotConfig& config, int threads) {
-  LoadOptions options;
-  options.input_shapes = config.InputShapes();
-  options.constants = ReadConstantInputs(config.inputs, "inputs");
-  Graph graph = LoadModel(config.model, options);
+HeadTrials::HeadTrials(const RobotConfig& config, Graph graph, int threads) {
   if (graph.head.kind != HeadKind::kAuto) return;
   described_.picture = AddPicture(graph, config.model_config);
   HeadSpec spec = HeadSpecOf(config.model_config.decoder, graph.notes);
@@ -59,13 +53,9 @@ HeadTrial HeadTrials::Try(const Picture& frame) const {
   trial.numbers = OutputsOf(model_, frame);
   trial.contradiction = check_->Contradiction(trial.numbers);
   trial.has_evidence = trial.contradiction.empty() && check_->HasEvidence(trial.numbers);
+  std::erase_if(trial.candidates,
+                [&](HeadKind kind) { return !check_->CouldBe(kind, trial.numbers); });
   return trial;
-}
-
-std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame, int threads) {
-  const HeadTrials trials(config, threads);
-  if (!trials.is_needed()) return std::nullopt;
-  return trials.Try(frame);
 }
 
 std::string DescribeContradiction(const HeadTrial& trial, const std::string& model) {

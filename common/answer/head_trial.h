@@ -21,7 +21,7 @@ class CompiledModel;
 struct HeadTrial {
   HeadKind kind = HeadKind::kRaw;
   std::string recognised_by;  // empty: the configuration names the kind
-  // Kinds that the outputs could be, where none is certain.
+  // Kinds that the outputs could be by shapes and numbers, where none is certain; likeliest first.
   std::vector<HeadKind> candidates;
   std::string picture;  // what frames become, in one line
   std::string outputs;  // "output 'output0' of shape 1x84x8400"
@@ -30,11 +30,12 @@ struct HeadTrial {
   bool has_evidence = false;  // there was a box, say, that could have contradicted it
 };
 
-// The configuration's network without its decoder.
+// A network without its decoder.
 class HeadTrials {
  public:
-  // Throws InputError if the model cannot be loaded or its outputs' shapes contradict decoder.kind.
-  HeadTrials(const RobotConfig& config, int threads);
+  // `graph` is what LoadNetwork gives for the configuration. Throws InputError if it takes no
+  // picture. REQUIRES: CompleteNetwork does not refuse it.
+  HeadTrials(const RobotConfig& config, Graph graph, int threads);
 
   // Whether there is a decoder to try; false if the model's file holds it.
   bool is_needed() const { return check_.has_value(); }
@@ -46,9 +47,6 @@ class HeadTrials {
   std::optional<HeadCheck> check_;
   std::shared_ptr<const CompiledModel> model_;
 };
-
-// One frame's trial; nothing if the file holds a decoder itself.
-std::optional<HeadTrial> TryHead(const RobotConfig& config, const Picture& frame, int threads);
 
 // What is wrong and what to do about it, in one sentence. REQUIRES: a contradiction.
 std::string DescribeContradiction(const HeadTrial& trial, const std::string& model);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -51,10 +52,11 @@ void SayRecognised(const Graph& graph, const HeadSpec& spec) {
 
 }  // namespace
 
-Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
+Graph LoadNetwork(const RobotConfig& config, bool has_tensors) {
   if (config.model.empty()) throw InputError("no model is given");
   LoadOptions options;
   options.input_shapes = config.InputShapes();
+  options.takes_one_picture = !has_tensors;
   options.constants = ReadConstantInputs(config.inputs, "inputs");
   Graph graph = LoadModel(config.model, options);
   if (graph.inputs.size() > 1) {
@@ -64,6 +66,10 @@ Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
         config.model, graph.inputs.size(), graph.value(graph.inputs[1]).name,
         graph.value(graph.inputs[1]).name));
   }
+  return graph;
+}
+
+Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) {
   const ModelConfig& model_config = config.model_config;
   if (graph.picture.width != 0 && WriteJson(PreprocessConfig(model_config.preprocess).Fields()) !=
                                       WriteJson(PreprocessConfig().Fields())) {

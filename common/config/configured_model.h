@@ -10,10 +10,18 @@
 
 namespace cacheinf {
 
-// Loads the configuration's model with picture and decoder, ready to run. Behind what the decoder
-// gives, the network's own outputs are outputs too if the configuration dumps them. `has_tensors`:
-// frames are tensors. Throws InputError if it cannot be read or does not fit the configuration.
-Graph LoadGraph(const RobotConfig& config, bool has_tensors);
+// Loads the configuration's model as its file has it. `has_tensors`: frames are tensors, else the
+// network takes one picture. Throws InputError if it cannot be read or has more than one input.
+Graph LoadNetwork(const RobotConfig& config, bool has_tensors);
+
+// Adds picture and decoder, so that the network is ready to run. Behind what the decoder gives, the
+// network's own outputs are outputs too if the configuration dumps them. Throws InputError if it
+// does not fit the configuration.
+Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors);
+
+inline Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
+  return CompleteNetwork(LoadNetwork(config, has_tensors), config, has_tensors);
+}
 
 // Makes the configuration's backend with `threads` threads, whatever the configuration says. Throws
 // InputError if this machine or build does not have it.

@@ -61,6 +61,11 @@ bool IsPickedRows(const PlantedHead& head) {
   return head.kind == HeadKind::kEndToEnd || head.kind == HeadKind::kEndToEndBatch;
 }
 
+bool IsPicked(const PlantedHead& head) {
+  return IsPickedRows(head) || head.kind == HeadKind::kNmsOutputs ||
+         head.kind == HeadKind::kTfDetection;
+}
+
 // Applies `change` to each row of boxes.
 template <typename Change>
 void ChangeRows(PlantedHead* head, const Change& change) {
@@ -378,9 +383,7 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
      }},
     {"names of another number",
      [](PlantedHead* head, HeadRandom& random) {
-       if (IsPickedRows(*head) || head->kind == HeadKind::kNmsOutputs ||
-           head->kind == HeadKind::kTfDetection || head->kind == HeadKind::kEmbedding ||
-           HasPoints(*head) ||
+       if (IsPicked(*head) || head->kind == HeadKind::kEmbedding || HasPoints(*head) ||
            head->tail == PlantedHead::Tail::kArgMax) {
          return false;  // nothing says how many there are
        }
@@ -392,10 +395,7 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
      [](PlantedHead* head, HeadRandom&) {
        const auto* const truth = std::get_if<Detections>(&head->truth);
        if (truth == nullptr || truth->boxes.empty()) return false;
-       if (!IsPickedRows(*head) && head->kind != HeadKind::kNmsOutputs &&
-           head->kind != HeadKind::kTfDetection) {
-         return false;
-       }
+       if (!IsPicked(*head)) return false;
        int most = 0;
        for (const Detection& box : truth->boxes) most = std::max(most, box.label.index);
        SetNames(head, most);
@@ -518,14 +518,47 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
      [](PlantedHead* head, HeadRandom&) {
        if (head->kind == HeadKind::kYolov8Obb) return false;
        if (head->kind == HeadKind::kYolox && head->tail != PlantedHead::Tail::kAdd) return false;
-       const bool are_corners = IsPickedRows(*head) || head->kind == HeadKind::kNmsOutputs ||
-                                head->kind == HeadKind::kTfDetection;
+       const bool are_corners = IsPicked(*head);
        return ChangeBoxes(head, [&](float* box) {
          const std::array<float, 4> old = {box[0], box[1], box[2], box[3]};
          for (int k = 0; k < 2; ++k) {
            box[k] = are_corners ? (old[k] + old[k + 2]) / 2 : old[k] - old[k + 2] / 2;
            box[k + 2] = are_corners ? old[k + 2] - old[k] : old[k] + old[k + 2] / 2;
          }
+       });
+     }},
+    {"left and top for centres",
+     [](PlantedHead* head, HeadRandom&) {
+       if (IsPicked(*head)) return false;
+       if (head->kind == HeadKind::kYolox && head->tail != PlantedHead::Tail::kAdd) return false;
+       return ChangeBoxes(head, [](float* box) {
+         for (int k = 0; k < 2; ++k) box[k] -= box[k + 2] / 2;
+       });
+     }},
+    {"widths and heights for right and bottom",
+     [](PlantedHead* head, HeadRandom&) {
+       if (!IsPicked(*head)) return false;
+       return ChangeBoxes(head, [](float* box) {
+         for (int k = 0; k < 2; ++k) box[k + 2] -= box[k];
+       });
+     },
+     "a box that is larger than its left and top may be either; the first frame with another tells"},
+    {"picked boxes that nothing has suppressed",
+     [](PlantedHead* head, HeadRandom& random) {
+       if (!IsPicked(*head)) return false;
+       const size_t things = std::get<Detections>(head->truth).boxes.size();
+       const size_t rows = head->has_rows() ? static_cast<size_t>(head->row_count()) : 100;
+       for (PlantedOutput& output : head->outputs) {
+         const size_t width = output.numbers.size() / rows;
+         for (size_t i = things * width; i < 6 * things * width; ++i) {
+           output.numbers[i] = output.numbers[i % (things * width)];
+         }
+       }
+       size_t box_at = 0;
+       const float pixel = head->kind == HeadKind::kTfDetection ? 0.003f : 1.0f;
+       return ChangeBoxes(head, [&](float* box) {
+         if (box_at++ < things) return;
+         for (int k = 0; k < 4; ++k) box[k] += static_cast<float>(DrawReal(random, 0, pixel));
        });
      }},
     {"x for y",

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -50,15 +51,29 @@ std::string ContradictionOf(HeadKind kind, const Shape& shape, const std::vector
   return ContradictionOf(kind, {{shape, numbers}}, std::move(spec));
 }
 
-// Rows of boxes across the picture, with two classes.
+// The centre of a cell, of all grids' one after the other.
+std::array<float, 2> CentreOf(int64_t cell) {
+  for (const int64_t stride : {8, 16, 32}) {
+    const int64_t columns = kPictureSide / stride;
+    if (cell < columns * columns) {
+      return {(static_cast<float>(cell % columns) + 0.5f) * static_cast<float>(stride),
+              (static_cast<float>(cell / columns) + 0.5f) * static_cast<float>(stride)};
+    }
+    cell -= columns * columns;
+  }
+  return {};
+}
+
+// Rows of boxes across the picture, with two classes. Where nothing is, only a network without an
+// objectness says so for each class.
 std::vector<float> Rows(bool has_objectness, float score, float unit = 1.0f) {
   std::vector<float> rows;
   for (int64_t cell = 0; cell < kCells; ++cell) {
-    const auto place = static_cast<float>(cell % kPictureSide);
-    rows.insert(rows.end(), {place * unit, place * unit, 8 * unit, 8 * unit});
+    const auto [x, y] = CentreOf(cell);
+    rows.insert(rows.end(), {x * unit, y * unit, 8 * unit, 8 * unit});
     const bool is_sure = cell % 8 == 0;
     if (has_objectness) rows.push_back(is_sure ? 0.5f : 0.01f);
-    rows.insert(rows.end(), {is_sure ? score : 0.01f, 0.0f});
+    rows.insert(rows.end(), {is_sure ? score : (has_objectness ? 0.2f : 0.01f), 0.0f});
   }
   return rows;
 }
@@ -123,28 +138,66 @@ TEST(HeadCheckTest, CornersAreNoCentres) {
             std::string::npos);
 }
 
-// Rows with an objectness and two classes, read as three classes, and the reverse.
-TEST(HeadCheckTest, AnObjectnessIsNoClass) {
-  const auto of_boxes = [](const std::vector<float>& anchor) {  // YOLOv5's three anchors are alike
-    std::vector<float> all;
-    for (int i = 0; i < 3; ++i) all.insert(all.end(), anchor.begin(), anchor.end());
-    return ContradictionOf(HeadKind::kBoxes, {1, 3 * kCells, 7}, all);
-  };
-  std::vector<float> rows = Rows(true, 0.01f);
-  EXPECT_EQ(ContradictionOf(HeadKind::kYolov8, {1, kCells, 7}, rows), "");
-  for (size_t at = 0; at < 8 * 7; at += 7) {
-    rows[at + 4] = 0.9f;
-    rows[at + 5 + at % 2] = 0.8f;
+TEST(HeadCheckTest, LeftAndTopAreNoCentres) {
+  for (const auto& [x, y] : {std::pair(4.0f, 4.0f), std::pair(4.0f, 0.0f), std::pair(0.0f, 4.0f),
+                             std::pair(-4.0f, -4.0f)}) {
+    std::vector<float> rows = Rows(false, 0.75f);
+    for (size_t at = 0; at < rows.size(); at += 6) {
+      rows[at] -= x;
+      rows[at + 1] -= y;
+    }
+    EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, rows).find("left and top"),
+              std::string::npos);
   }
-  EXPECT_EQ(of_boxes(rows), "");
-  EXPECT_NE(ContradictionOf(HeadKind::kBoxes, {1, kCells, 7}, rows).find("YOLOv6"),
+}
+
+// Several boxes of a thing, as a network gives them before a suppression.
+TEST(HeadCheckTest, PickedBoxesAreSuppressed) {
+  const auto of = [](int copies, float apart, float label) {
+    std::vector<float> rows = {70, 70, 90, 90, 0.9f, 2};
+    for (int i = 0; i < copies; ++i) {
+      const float shift = apart * static_cast<float>(i);
+      rows.insert(rows.end(),
+                  {10 + shift, 10, 40 + shift, 50, 0.75f, label * static_cast<float>(i)});
+    }
+    return ContradictionOf(HeadKind::kEndToEnd, {1, copies + 1, 6}, rows);
+  };
+  EXPECT_NE(of(4, 1, 0).find("3 of 5 boxes"), std::string::npos) << of(4, 1, 0);
+  EXPECT_NE(of(4, 1, 0).find("export the network with its suppression"), std::string::npos);
+  EXPECT_EQ(of(3, 1, 0), "") << "a network that does without leaves a few";
+  EXPECT_EQ(of(4, 6, 0), "") << "a suppression may leave what overlaps less";
+  EXPECT_EQ(of(4, 1, 1), "") << "boxes of other classes";
+  bool has_evidence = true;
+  const std::vector<float> two = {10, 10, 40, 50, 0.75f, 0, 11, 10, 41, 50, 0.75f, 0};
+  EXPECT_EQ(ContradictionOf(HeadKind::kEndToEnd, {{{1, 2, 6}, two}}, {}, &has_evidence), "");
+  EXPECT_FALSE(has_evidence) << "more frames will tell";
+}
+
+// Three scores a row: eight rows are sure, and where nothing is, the later ones are `faint`.
+TEST(HeadCheckTest, AnObjectnessIsNoClass) {
+  const auto of = [](HeadKind kind, float first, float other, float faint) {
+    std::vector<float> rows;
+    for (int64_t cell = 0; cell < kCells; ++cell) {
+      const auto [x, y] = CentreOf(cell);
+      const bool is_sure = cell < 8;
+      const float rest = is_sure ? 0.01f : faint;
+      rows.insert(rows.end(), {x, y, 8, 8, is_sure ? first : 0.0f, rest, rest});
+      if (is_sure) rows[rows.size() - 1 - static_cast<size_t>(cell % 2)] = other;
+    }
+    const int64_t anchors = kind == HeadKind::kBoxes ? 3 : 1;  // YOLOv5's are alike here
+    std::vector<float> all;
+    for (int64_t i = 0; i < anchors; ++i) all.insert(all.end(), rows.begin(), rows.end());
+    return ContradictionOf(kind, {1, anchors * kCells, 7}, all);
+  };
+  EXPECT_EQ(of(HeadKind::kYolov8, 0, 0.9f, 0.01f), "");
+  EXPECT_NE(of(HeadKind::kYolov8, 0.9f, 0.8f, 0.01f).find("is an objectness"), std::string::npos);
+  EXPECT_NE(of(HeadKind::kYolov8, 0.9f, 0.8f, 0.2f).find("in most cells"), std::string::npos);
+  EXPECT_EQ(of(HeadKind::kBoxes, 0.9f, 0.8f, 0.2f), "");
+  EXPECT_NE(of(HeadKind::kBoxes, 0.9f, 0, 0.2f).find("no objectness"), std::string::npos);
+  // No class is taught where nothing is, so faint ones everywhere are taught that.
+  EXPECT_NE(of(HeadKind::kBoxes, 0, 0.9f, 0.01f).find("the first is a class"), std::string::npos);
+  EXPECT_NE(ContradictionOf(HeadKind::kBoxes, {1, kCells, 7}, Rows(true, 0.75f)).find("YOLOv6"),
             std::string::npos);
-  std::vector<float> sure = rows;
-  for (size_t at = 8 * 7; at < sure.size(); at += 7) sure[at + 4] = 0.0f;
-  EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 7}, sure).find("objectness"),
-            std::string::npos);
-  for (size_t at = 0; at < sure.size(); at += 7) sure[at + 5] = sure[at + 6] = 0.0f;
-  EXPECT_NE(of_boxes(sure).find("no objectness"), std::string::npos);
 }
 
 // Three cells a thing along a row and a column, with the centre in the middle one, as YOLOv5
@@ -212,9 +265,9 @@ TEST(HeadCheckTest, KeypointsOfBoxesArePixelsAndTheirScoresShares) {
   const auto of = [](float place, float score) {
     std::vector<float> rows;
     for (int64_t cell = 0; cell < kCells; ++cell) {
-      const auto at = static_cast<float>(cell % kPictureSide);
+      const auto [x, y] = CentreOf(cell);
       const float sure = cell % 8 == 0 ? 0.5f : 0.01f;
-      rows.insert(rows.end(), {at, at, 8, 8, sure, place * at, place * at, score});
+      rows.insert(rows.end(), {x, y, 8, 8, sure, place * x, place * y, score});
     }
     return ContradictionOf(HeadKind::kYolov8Pose, {1, kCells, 8}, rows);
   };
@@ -241,8 +294,30 @@ TEST(HeadCheckTest, QueriesHaveCentresAndMostAreNothing) {
   EXPECT_EQ(of(HeadKind::kDetr, centres), "");
   EXPECT_NE(of(HeadKind::kDetr, corners).find("corners"), std::string::npos);
   EXPECT_NE(of(HeadKind::kRtDetr, centres).find("detr"), std::string::npos);
+  std::vector<float> lefts = centres;
+  for (size_t at = 0; at < lefts.size(); at += 4) {
+    lefts[at] = std::max(0.0f, lefts[at] - 0.1f);
+    lefts[at + 1] = std::max(0.0f, lefts[at + 1] - 0.1f);
+  }
+  EXPECT_NE(of(HeadKind::kDetr, lefts).find("left and top"), std::string::npos);
   for (size_t at = 0; at < logits.size(); at += 3) std::swap(logits[at], logits[at + 2]);
   EXPECT_NE(of(HeadKind::kDetr, centres).find("last class"), std::string::npos);
+}
+
+// x, y, width, height, and three scores; then without its x.
+TEST(HeadCheckTest, ANumberThatIsMissingMakesAHeightOfAScore) {
+  constexpr int64_t kQueries = 40;
+  std::vector<float> whole;
+  std::vector<float> cut;
+  for (int64_t query = 0; query < kQueries; ++query) {
+    const float score = query == 7 ? 0.9f : 0.004f;
+    const std::vector<float> row = {0.5f, 0.4f, 0.2f, 0.3f, 0.005f, score, 0.006f};
+    whole.insert(whole.end(), row.begin(), row.end());
+    cut.insert(cut.end(), row.begin() + 1, row.end());
+  }
+  EXPECT_EQ(ContradictionOf(HeadKind::kRtDetr, {1, kQueries, 7}, whole), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kRtDetr, {1, kQueries, 6}, cut).find("is missing"),
+            std::string::npos);
 }
 
 TEST(HeadCheckTest, MapsOfCentresHoldLogitsOffsetsAndSizes) {

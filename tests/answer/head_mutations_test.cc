@@ -128,7 +128,7 @@ std::string DifferenceOf(const AnswerContent& truth, const AnswerContent& found)
       truth, found);
 }
 
-// What a robot does with the head: as AddDecoder at the start and TryHead at the first frame.
+// What a robot does with the head: as AddDecoder at the start and HeadTrials at the first frame.
 Outcome TryPlanted(const PlantedHead& head) {
   const Graph network = GraphOf(head);
   HeadSpec spec;
@@ -275,8 +275,7 @@ TEST(HeadMutationsTest, AChangedHeadIsRefusedOrRight) {
   PrintCounts("mutation", by_change);
   PrintCounts("form of the head", by_form);
   EXPECT_GE(all, 500);
-  // Left, without names: a column cut from queries, and a class taken for objectness.
-  EXPECT_LE(wrong, 2);
+  EXPECT_EQ(wrong, 0);
   EXPECT_LE(untold, all / 20);
   EXPECT_LE(nothing, all / 20);
 }

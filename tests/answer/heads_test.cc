@@ -667,6 +667,38 @@ TEST(HeadsTest, AWrongNumberOfNamesMakesNoOtherKindOfWhatTheFileSays) {
   EXPECT_EQ(refusal.find("could be"), std::string::npos) << refusal;
 }
 
+// A segmentation whose prototypes are lost, say, is no detector.
+TEST(HeadsTest, AnotherTaskInTheFileIsNotReadOver) {
+  Graph graph = NetworkOf({DecodedRows(false, 1, true)});
+  graph.notes.class_names = {"a", "b", "c", "d", "e"};
+  for (const char* task : {"segment", "pose", "obb", "classify"}) {
+    graph.notes.task = task;
+    Graph decoded = graph;
+    const std::string refusal = RefusalOf([&] { AddDecoder(decoded, Decoder(HeadKind::kAuto)); });
+    EXPECT_NE(refusal.find(std::string("its file names the task \"") + task), std::string::npos)
+        << refusal;
+    const bool could_have_names = task == std::string("pose") || task == std::string("obb");
+    EXPECT_NE(refusal.find(could_have_names ? "give decoder.class_names"
+                                            : "set decoder.kind: by their shapes these outputs "
+                                              "could be yolov8"),
+              std::string::npos)
+        << refusal;
+    AddDecoder(decoded, Decoder(HeadKind::kYolov8));
+    EXPECT_EQ(decoded.head.classes, 5) << "the configuration decides";
+  }
+}
+
+TEST(HeadsTest, KindsWhoseUsualOutputsAreMostAlikeComeFirst) {
+  const auto first = [](bool has_objectness, int anchors, bool is_transposed) {
+    const Recognition found =
+        Recognise(NetworkOf({DecodedRows(has_objectness, anchors, is_transposed)}), 0);
+    EXPECT_EQ(found.kind, HeadKind::kRaw);
+    return found.candidates.empty() ? HeadKind::kRaw : found.candidates.front();
+  };
+  EXPECT_EQ(first(false, 1, true), HeadKind::kYolov8);
+  EXPECT_EQ(first(true, 1, false), HeadKind::kYolox);
+}
+
 TEST(HeadsTest, ClassificationReadsOneListOfScores) {
   const auto refusal = [](const HeadOutput& second) {
     Graph graph = NetworkOf({{{1, 10}, std::vector<float>(10)}, second});

@@ -95,6 +95,11 @@ TEST(OnnxFileTest, AFixedBatchMayBecomeOne) {
   two.input_shapes = {{2, 3, 2, 2}};
   EXPECT_THAT(model.Refusal(two), HasSubstr("dimension 0 of input 'x' is 4 in the file, but 2"));
 
+  LoadOptions picture;
+  picture.takes_one_picture = true;
+  EXPECT_EQ(OutputShape(model.Import(picture)), (Shape{1, 3, 2, 2}));
+  EXPECT_EQ(OutputShape(model.Import()), (Shape{4, 3, 2, 2})) << "tensors have the file's batch";
+
   OnnxModel built_in;
   built_in.Input("x", {4, 3, 2, 2}).Ints("shape", {4, -1});
   built_in.Node("Reshape", {"x", "shape"}, {"y"});
@@ -103,6 +108,7 @@ TEST(OnnxFileTest, AFixedBatchMayBecomeOne) {
   output->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(4);
   output->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(12);
   EXPECT_THAT(built_in.Refusal(one), HasSubstr("so export it with a batch of 1"));
+  EXPECT_THAT(built_in.Refusal(picture), HasSubstr("so export it with a batch of 1"));
 }
 
 TEST(OnnxFileTest, OtherOperatorSetsAreRefused) {
@@ -129,7 +135,31 @@ TEST(OnnxFileTest, OpenDimensionsComeFromTheOptions) {
 TEST(OnnxFileTest, AnOpenDimensionThatIsNotGivenIsRefused) {
   EXPECT_EQ(ReluModel({-1, 3, -1, 4}).Refusal(),
             "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape must "
-            "be given, like --shape 1x3x640x640");
+            "be given, like --shape 1x3x640x4 (an example: use the size that the network was "
+            "trained for)");
+}
+
+// A detector's places: as many as cells of strides 8, 16 and 32 in a square of 320.
+TEST(OnnxFileTest, ConstantsShowTheSizeOfAnOpenPicture) {
+  OnnxModel model = ReluModel({-1, 3, -1, -1});
+  model.Weights("places", {1, 2, 2100});
+  EXPECT_THAT(model.Refusal(), HasSubstr("like --shape 1x3x320x320 (the file has constants for"));
+}
+
+// Halved, enlarged again, and joined with what it was: sides must be even.
+TEST(OnnxFileTest, AShapeThatIsNoMultipleOfTheStrideNamesThoseThatAre) {
+  OnnxModel model;
+  model.Input("x", {-1, 3, -1, -1}).Output("y").Floats("scales", {4}, {1, 1, 4, 4});
+  model.Node("MaxPool", {"x"}, {"half"}).Ints("kernel_shape", {1, 1}).Ints("strides", {4, 4});
+  model.Node("Resize", {"half", "", "scales"}, {"whole"})
+      .String("mode", "nearest")
+      .String("coordinate_transformation_mode", "asymmetric")
+      .String("nearest_mode", "floor");
+  model.Node("Concat", {"x", "whole"}, {"y"}).Int("axis", 1);
+  EXPECT_THAT(model.Refusal(Shapes({{1, 3, 30, 32}})),
+              HasSubstr("do not line up; height and width must be multiples of 4, such as --shape "
+                        "1x3x32x32 or 1x3x28x32"));
+  EXPECT_EQ(OutputShape(model.Import(Shapes({{1, 3, 28, 32}}))), (Shape{1, 6, 28, 32}));
 }
 
 TEST(OnnxFileTest, AGivenShapeMustAgreeWithTheFile) {
@@ -159,7 +189,8 @@ TEST(OnnxFileTest, AQuestionMarkIsNoName) {
   EXPECT_EQ(OutputShape(model.Import(Shapes({{1, 3, 8, 9}}))), (Shape{1, 3, 8, 9}));
   EXPECT_EQ(model.Refusal(),
             "model.onnx: dimension 2 of input 'x' is open in the file, so the input's shape must "
-            "be given, like --shape 1x3x640x640");
+            "be given, like --shape 1x3x640x640 (an example: use the size that the network was "
+            "trained for)");
 }
 
 TEST(OnnxFileTest, AWeightThatIsAlsoListedAsInputIsAWeight) {

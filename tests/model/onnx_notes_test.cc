@@ -82,7 +82,10 @@ TEST(OnnxNotesTest, TheNotedSizeIsThatOfAnOpenPicture) {
   LoadOptions given;
   given.input_shapes = {{1, 3, 64, 96}};
   EXPECT_THAT(shape({-1, 3, -1, -1}, given), ElementsAre(1, 3, 64, 96));
-  EXPECT_THAT(RefusalOf([&] { shape({-1, 5, -1, -1}, {}); }), HasSubstr("--shape 1x3x640x640"));
+  EXPECT_THAT(RefusalOf([&] {
+                shape({-1, 5, -1, -1}, {});
+              }),
+              HasSubstr("--shape 1x5x384x640 (the size that the file's metadata names)"));
 }
 
 TEST(OnnxNotesTest, LeavesOutWhatItCannotUseAndSaysWhy) {
@@ -126,7 +129,8 @@ TEST(OnnxNotesTest, OneWarningNamesTheFileAndAllFaults) {
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
   EXPECT_THAT(log, HasSubstr("model.onnx: left out of the file's metadata: names is not a Python "
-                             "literal; stride is not a Python literal\n"));
+                             "literal; stride is not a Python literal; classes have numbers unless "
+                             "decoder.class_names gives them names\n"));
   EXPECT_EQ(graph.notes.task, "detect");
 }
 

@@ -24,6 +24,8 @@ struct LoadOptions {
   // differs from one that the file fixes is an InputError, and so is an open dimension without a
   // shape here. Only a batch that an ONNX file fixes may become 1, if the graph allows it.
   std::vector<Shape> input_shapes;
+  // The first input takes one picture: if an ONNX file fixes a larger batch, it becomes 1, too.
+  bool takes_one_picture = false;
   // Run the passes of passes.h.
   bool optimise = true;
   // Inputs that become constants, which are no longer among the graph's inputs.

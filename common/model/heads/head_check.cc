@@ -30,4 +30,10 @@ bool HeadCheck::HasEvidence(std::span<const std::vector<float>> outputs) const {
   return look.EndsWithSuppression() || EntryOf(spec_.kind).judge(look, outputs).has_evidence;
 }
 
+bool HeadCheck::CouldBe(HeadKind kind, std::span<const std::vector<float>> outputs) const {
+  HeadSpec other = spec_;
+  other.kind = kind;
+  return HeadCheck(graph_, other).Contradiction(outputs).empty();
+}
+
 }  // namespace cacheinf

@@ -23,6 +23,9 @@ class HeadCheck {
   // little.
   bool HasEvidence(std::span<const std::vector<float>> outputs) const;
 
+  // Whether the outputs would not contradict this kind either. REQUIRES: its shapes fit.
+  bool CouldBe(HeadKind kind, std::span<const std::vector<float>> outputs) const;
+
  private:
   Graph graph_;
   HeadSpec spec_;

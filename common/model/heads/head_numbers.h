@@ -2,6 +2,8 @@
 #define CACHEINF_COMMON_MODEL_HEADS_HEAD_NUMBERS_H_
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -59,6 +61,7 @@ struct RowNumbers {
   }
   Extent Columns(int64_t begin, int64_t end) const;
   float Best(int64_t box, int64_t begin, int64_t end) const;  // the largest of these columns
+  float Median(int64_t column) const;
   // Whether every row's first four numbers are left, top, right and bottom: of centres and sizes
   // some are not in order. False for few rows.
   bool AreCorners() const;
@@ -80,10 +83,11 @@ class PickedBoxes {
 
   void Add(const float* corners, float score, float label);
 
-  HeadFinding finding() const { return {Contradiction(), !corners_.empty()}; }
+  HeadFinding finding() const;
 
  private:
-  std::string Contradiction() const;
+  size_t Repeated() const;  // boxes that are nearly another of their class
+  std::string Contradiction(size_t repeated) const;
 
   PictureSize picture_;
   int names_;
@@ -92,7 +96,8 @@ class PickedBoxes {
   Extent corners_;
   Extent labels_;
   bool has_fraction_ = false;
-  bool is_turned_ = false;  // faint boxes count too
+  bool is_turned_ = false;                     // faint boxes count too
+  std::vector<std::array<float, 6>> evident_;  // left, top, right, bottom, score, class
 };
 
 }  // namespace cacheinf

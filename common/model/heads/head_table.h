@@ -42,7 +42,8 @@ std::span<const HeadEntry> PlainHeads();
 
 const HeadEntry& EntryOf(HeadKind kind);
 
-// The kinds, but for kAuto and kRaw, that the shapes allow.
+// The kinds, but for kAuto and kRaw, that the shapes allow, those whose usual outputs are most like
+// these first.
 std::vector<HeadKind> KindsThatFit(const Graph& graph, const HeadSpec& spec);
 
 // Reasons that rows share.

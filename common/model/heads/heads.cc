@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -20,6 +21,26 @@ std::string NamesOf(const std::vector<HeadKind>& kinds) {
   std::vector<std::string> names;
   for (const HeadKind kind : kinds) names.emplace_back(NameOf(kind));
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// How unlike the usual outputs of a kind's networks rows are that fit it.
+int UnlikeUsual(HeadKind kind, const BoxRows& rows) {
+  const int on_side = rows.is_transposed ? 1 : 0;
+  switch (kind) {
+    case Kind::kBoxes:
+    case Kind::kYolov7:
+      return (rows.anchors == 3 ? 0 : 1) + on_side;
+    case Kind::kYolox:
+    case Kind::kNanodet:
+      return 2 * on_side;
+    case Kind::kYolov8:
+      return 1 - on_side;
+    case Kind::kYolov8Pose:
+    case Kind::kYolov8Obb:
+      return 2 - on_side;
+    default:
+      return rows.anchors == 0 ? 0 : 1;
+  }
 }
 
 }  // namespace
@@ -45,6 +66,10 @@ std::vector<HeadKind> KindsThatFit(const Graph& graph, const HeadSpec& spec) {
     own.kind = static_cast<HeadKind>(i);
     if (own.kind == Kind::kAuto || own.kind == Kind::kRaw) continue;
     if (WhyNot(graph, own).empty()) kinds.push_back(own.kind);
+  }
+  if (const Outputs outputs(graph, spec); outputs.rows) {
+    std::ranges::stable_sort(kinds, {},
+                             [&](HeadKind kind) { return UnlikeUsual(kind, *outputs.rows); });
   }
   return kinds;
 }
@@ -118,11 +143,15 @@ void AppendHead(Graph& graph, const HeadSpec& spec) {
     HeadSpec unnamed = own;
     unnamed.class_count = 0;
     const bool lacks_names = WhyNot(before, unnamed).empty();
-    const bool is_named = spec.kind != Kind::kAuto && !fitting.empty();
+    const bool is_by_task = spec.kind == Kind::kAuto;
+    const bool is_other = !fitting.empty() && !(is_by_task && lacks_names);
+    const std::string task =
+        is_by_task ? fmt::format("its file names the task \"{}\", but ", graph.notes.task) : "";
     throw InputError(fmt::format(
-        "model '{}': decoder.kind \"{}\" does not fit: {}{}{}", graph.name, NameOf(own.kind), why,
+        "model '{}': {}decoder.kind \"{}\" does not fit: {}{}{}", graph.name, task,
+        NameOf(own.kind), why,
         lacks_names ? "; give decoder.class_names one name for each class" : "",
-        is_named       ? "; by their shapes these outputs could be " + NamesOf(fitting)
+        is_other ? "; set decoder.kind: by their shapes these outputs could be " + NamesOf(fitting)
         : !lacks_names ? "; no kind but \"raw\" fits these outputs"
                        : ""));
   }

@@ -46,7 +46,8 @@ struct Recognition {
   std::string reason;  // "output 'output0' is 1x84x8400, 8400 cells at strides 8, 16, 32"
 };
 
-// Judges by shapes, names, the graph's tail, and what the model's file says about itself.
+// Judges by shapes, names, the graph's tail, and what the model's file says about itself. A kind
+// that the file's task means is given even if it does not fit, where the shapes show another.
 Recognition Recognise(const Graph& graph, int class_count);
 
 // Whether boxes are shares of the picture's size.

@@ -164,9 +164,11 @@ struct Likeliest {
   int64_t first = 0;
   int64_t last = 0;
   int64_t positive = 0;  // have a logit above zero
+  int64_t unsure = 0;    // have no class, the last included, with a large share of a softmax
 };
 
 Likeliest LikeliestOf(const RowNumbers& logits) {
+  constexpr double kLargeShare = 0.7;
   Likeliest found;
   const int64_t width = logits.rows.numbers;
   for (int64_t query = 0; query < logits.rows.boxes; ++query) {
@@ -177,8 +179,29 @@ Likeliest LikeliestOf(const RowNumbers& logits) {
     if (best == 0) ++found.first;
     if (best == width - 1) ++found.last;
     if (logits.At(query, best) > 0) ++found.positive;
+    double sum = 0;  // in units of the best
+    for (int64_t k = 0; k < width; ++k) {
+      sum += std::exp(double{logits.At(query, k)} - logits.At(query, best));
+    }
+    if (sum * kLargeShare > 1) ++found.unsure;
   }
   return found;
+}
+
+// Whether no box reaches beyond the picture if its first numbers are left and top, but several do
+// if they are its centre, and only there. Of centres, a box or two in a hundred would.
+bool BeginAtLeftAndTop(const RowNumbers& boxes, double unit_x, double unit_y) {
+  constexpr int64_t kFewest = 4;
+  int64_t before = 0;
+  for (int64_t query = 0; query < boxes.rows.boxes; ++query) {
+    const double x = boxes.At(query, 0) / unit_x;
+    const double y = boxes.At(query, 1) / unit_y;
+    const double width = boxes.At(query, 2) / unit_x;
+    const double height = boxes.At(query, 3) / unit_y;
+    if (x + width > 1 + kSlack || y + height > 1 + kSlack) return false;
+    before += x < width / 2 - kSlack || y < height / 2 - kSlack ? 1 : 0;
+  }
+  return before >= kFewest;
 }
 
 // Centres and sizes of queries.
@@ -192,9 +215,25 @@ std::string WhyNotQueryBoxes(const Outputs& outputs, const RowNumbers& boxes) {
   }
   if (boxes.AreCorners()) return "its boxes are corners: centres and sizes are expected";
   const bool are_shares = IsNormalised(outputs.spec);
-  const bool are_flat = boxes.AreFlat(are_shares ? 1 : static_cast<double>(outputs.picture.width),
-                                      are_shares ? 1 : static_cast<double>(outputs.picture.height));
-  return are_flat ? "most of its boxes have no width or no height" : "";
+  const double unit_x = are_shares ? 1 : static_cast<double>(outputs.picture.width);
+  const double unit_y = are_shares ? 1 : static_cast<double>(outputs.picture.height);
+  if (boxes.AreFlat(unit_x, unit_y)) return "most of its boxes have no width or no height";
+  return BeginAtLeftAndTop(boxes, unit_x, unit_y)
+             ? "its boxes lie in the picture only if they begin with left and top: centres are "
+               "expected"
+             : "";
+}
+
+// The class scores of queries are faint nearly everywhere. Heights that are as faint are one of
+// them, while widths are not: a number of each box is missing.
+bool AreHeightsScores(const RowNumbers& table) {
+  constexpr float kFaint = 0.02f;
+  const float height = table.Median(kPixelNumbers - 1);
+  float score = 0;
+  for (int64_t k = kPixelNumbers; k < table.rows.numbers; ++k) {
+    score = std::max(score, table.Median(k));
+  }
+  return height < kFaint && height < 3 * score && 4 * height < table.Median(kPixelNumbers - 2);
 }
 
 // A query that has found half of all classes at once has found none: its numbers are others.
@@ -218,6 +257,8 @@ HeadFinding JudgeQueries(const Outputs& outputs, HeadNumbers all) {
     const Extent scores = table.Columns(kPixelNumbers, outputs.rows->numbers);
     if (!scores.IsShare()) return {Runs("its class scores", scores, "from 0 to 1")};
     if (FindsAllAtOnce(table)) return {"a query scores high in most classes at once"};
+    if (AreHeightsScores(table))
+      return {"its heights are as faint as scores: a number of each box is missing"};
     return {WhyNotQueryBoxes(outputs, table), scores.high > kEvident};
   }
   const Shape& shape = outputs.shape(queries->first);
@@ -237,6 +278,9 @@ HeadFinding JudgeQueries(const Outputs& outputs, HeadNumbers all) {
       finding.contradiction =
           fmt::format("of {} queries only {} are of the last class, which is to be none", shape[1],
                       likeliest.last);
+    } else if (shape[1] >= kFewQueries && 2 * likeliest.unsure > shape[1]) {
+      finding.contradiction = fmt::format(
+          "most of {} queries are sure neither of a class nor of none (rt-detr)", shape[1]);
     }
   } else {
     finding.has_evidence = likeliest.positive > 0;

@@ -233,14 +233,22 @@ HeadFinding JudgeKeypoints(const Outputs& outputs, HeadNumbers all) {
   const auto channels = static_cast<size_t>(outputs.shape(0)[1]);
   const size_t pixels = all[0].size() / channels;
   size_t broad = 0;
+  std::vector<size_t> high_at(pixels);  // in how many channels
   for (size_t channel = 0; channel < channels; ++channel) {
     const auto map = std::span(all[0]).subspan(channel * pixels, pixels);
     Extent extent;
     for (const float number : map) extent.Add(number);
     const float middle = (extent.low + extent.high) / 2;
-    const auto high =
-        std::count_if(map.begin(), map.end(), [&](float number) { return number > middle; });
-    broad += 4 * static_cast<size_t>(high) > pixels ? 1 : 0;
+    size_t high = 0;
+    for (size_t i = 0; i < pixels; ++i) {
+      high += map[i] > middle ? 1 : 0;
+      high_at[i] += map[i] > middle ? 1 : 0;
+    }
+    broad += 4 * high > pixels ? 1 : 0;
+  }
+  const auto shared_out = std::count(high_at.begin(), high_at.end(), 1U);
+  if (channels > 1 && 10 * static_cast<size_t>(shared_out) > 9 * pixels) {
+    return {"one of its maps is high at nearly every pixel, as scores of classes are"};
   }
   if (2 * broad <= channels) return {};
   return {fmt::format("{} of its {} maps have no peak: a quarter of their pixels is high", broad,

@@ -138,6 +138,16 @@ HeadKind KindOfShapes(const Outputs& outputs) {
   return Kind::kRaw;
 }
 
+// Whether answers of this kind are what one of Ultralytics' tasks gives. Other exporters' tasks say
+// nothing.
+bool AnswersTask(HeadKind kind, const std::string& task) {
+  const bool is_more =
+      kind == Kind::kYolov8Pose || kind == Kind::kYolov8Segment || kind == Kind::kYolov8Obb;
+  if (task == "detect") return RowOf(kind).answer == HeadRow::Answer::kBoxes && !is_more;
+  const bool is_known = task == "classify" || task == "pose" || task == "segment" || task == "obb";
+  return !is_known;
+}
+
 }  // namespace
 
 Recognition Recognise(const Graph& graph, int class_count) {
@@ -166,7 +176,12 @@ Recognition Recognise(const Graph& graph, int class_count) {
   if (of_task != Kind::kRaw && WhyNot(graph, unnamed).empty()) {
     return {of_task, {}, kTask};
   }
-  if (take(KindOfShapes(outputs), "the outputs' names and shapes")) return found;
+  const HeadKind of_shapes = KindOfShapes(outputs);
+  if (take(of_shapes, "the outputs' names and shapes")) {
+    // A segmentation that has lost its prototypes, say, would pass for a detector.
+    if (!AnswersTask(of_shapes, graph.notes.task)) return {of_task, {}, kTask};
+    return found;
+  }
   found.candidates = KindsThatFit(graph, spec);
   found.reason = DescribeOutputs(graph);
   return found;

@@ -3,7 +3,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -85,10 +87,12 @@ class ModelImporter {
       for (const onnx::ValueInfoProto& output : graph.output()) CheckOutput(output.name());
       if (replaced_batch_) CheckShapesWithoutBatch(graph);
     } catch (const InputError& error) {
-      if (!replaced_batch_) throw;
-      throw InputError(error.what() + std::string("; the file has a batch of ") +
-                       std::to_string(*replaced_batch_) +
-                       " built in, so export it with a batch of 1");
+      const std::string what = error.what();
+      if (replaced_batch_) {
+        throw InputError(what + "; the file has a batch of " + std::to_string(*replaced_batch_) +
+                         " built in, so export it with a batch of 1");
+      }
+      throw InputError(what + SizeHint(what));
     }
     AddOutputs(graph);
     import_.graph.Validate();
@@ -237,8 +241,8 @@ class ModelImporter {
     } else if (given != nullptr) {
       shape = *given;
     } else {
-      throw InputError(what +
-                       " has no shape in the file, so it must be given, like --shape 1x3x640x640");
+      throw InputError(what + " has no shape in the file, so it must be given, like --shape " +
+                       ExampleShape(type.shape()));
     }
     if (shape.size() > TensorView::kMaxRank) {
       throw InputError(what + " has " + std::to_string(shape.size()) + " dimensions");
@@ -258,8 +262,8 @@ class ModelImporter {
       return declared.dim(i).has_dim_value() ? declared.dim(i).dim_value() : kNone;
     };
     if (fixed(1) != 3 || fixed(2) >= 0 || fixed(3) >= 0) return std::nullopt;
-    const Shape shape = {std::max<int64_t>(fixed(0), 1), 3, notes_.image_size[0],
-                         notes_.image_size[1]};
+    const int64_t batch = options_.takes_one_picture ? 1 : std::max<int64_t>(fixed(0), 1);
+    const Shape shape = {batch, 3, notes_.image_size[0], notes_.image_size[1]};
     LogDebug(what + " takes " + ToString(shape) + ", the size that the file's metadata names; " +
              "--shape sets another");
     return shape;
@@ -278,8 +282,11 @@ class ModelImporter {
       const int64_t wanted = given != nullptr ? (*given)[static_cast<size_t>(i)] : kNone;
       const std::string where = "dimension " + std::to_string(i) + " of " + what;
       if (is_fixed) {
-        if (given != nullptr && i == 0 && wanted == 1 && dim.dim_value() > 1) {
+        const bool is_batch = i == 0 && dim.dim_value() > 1;
+        if (is_batch && (wanted == 1 || (given == nullptr && TakesOnePicture(declared)))) {
           replaced_batch_ = dim.dim_value();
+          LogInfo(what + " has a batch of " + std::to_string(dim.dim_value()) +
+                  " in the file: it is run with a batch of 1");
           shape.push_back(1);
           continue;
         }
@@ -291,15 +298,98 @@ class ModelImporter {
       } else {
         // PaddlePaddle writes "?" for every open dimension.
         const std::string name = dim.dim_param() == "?" ? "" : dim.dim_param();
-        shape.push_back(OpenDimension(name, given != nullptr, wanted, i == 0, where));
+        shape.push_back(OpenDimension(name, given != nullptr, wanted, i == 0, where, declared));
       }
     }
     return shape;
   }
 
+  bool TakesOnePicture(const onnx::TensorShapeProto& declared) const {
+    return options_.takes_one_picture && import_.graph.inputs.empty() && declared.dim_size() == 4;
+  }
+
+  // A shape that may be what the file leaves open, and on what that rests.
+  std::string ExampleShape(const onnx::TensorShapeProto& declared) const {
+    Shape shape = {1, 3, 640, 640};
+    std::string reason = " (an example: use the size that the network was trained for)";
+    if (declared.dim_size() > 0) shape.resize(static_cast<size_t>(declared.dim_size()), 1);
+    if (notes_.image_size.size() == 2 && shape.size() == 4) {
+      shape = {1, 3, notes_.image_size[0], notes_.image_size[1]};
+      reason = " (the size that the file's metadata names)";
+    } else if (const int64_t side = SideOfCells(); side > 0 && shape.size() == 4) {
+      shape = {1, 3, side, side};
+      reason = " (the file has constants for that many cells of strides 8, 16 and 32)";
+    }
+    for (int i = 0; i < declared.dim_size(); ++i) {
+      if (declared.dim(i).dim_value() > 0) {
+        shape[static_cast<size_t>(i)] = declared.dim(i).dim_value();
+      }
+    }
+    return ToString(shape) + reason;
+  }
+
+  // The side of a square whose cells of strides 8, 16 and 32 are as many as a constant has rows or
+  // columns of up to four numbers: a detector's places. 0: there is none.
+  int64_t SideOfCells() const {
+    const auto side_of = [](const TensorProto& tensor) -> int64_t {
+      int64_t cells = 1;
+      int64_t others = 1;
+      for (const int64_t size : tensor.dims()) {
+        if (size < 1 || size > kMaxElements) return 0;
+        others = std::max(others, std::min(cells, size));
+        cells = std::max(cells, size);
+      }
+      for (int64_t side = 160; side <= 2048 && others <= 4; side += 32) {
+        if (21 * side * side / 1024 == cells) return side;
+      }
+      return 0;
+    };
+    int64_t side = 0;
+    for (const TensorProto& tensor : model_.graph().initializer()) {
+      side = std::max(side, side_of(tensor));
+    }
+    for (const NodeProto& node : model_.graph().node()) {
+      if (node.op_type() != "Constant") continue;
+      for (const onnx::AttributeProto& own : node.attribute()) {
+        side = std::max(side, side_of(own.t()));
+      }
+    }
+    return side;
+  }
+
+  // What to do if shapes do not fit each other because the given picture's sides are no multiples
+  // of the network's stride; empty if they are.
+  std::string SizeHint(const std::string& what) const {
+    const bool is_misfit = what.find("do not line up") != std::string::npos ||
+                           what.find("do not broadcast") != std::string::npos;
+    if (!is_misfit || options_.input_shapes.empty()) return "";
+    const Value& input = import_.graph.value(import_.graph.inputs.front());
+    if (!input.is_map()) return "";
+    auto stride = static_cast<int64_t>(notes_.stride);
+    for (const Value& value : import_.graph.values) {
+      if (notes_.stride > 0 || value.is_constant() || !value.is_map() || value.shape[2] < 2) {
+        continue;
+      }
+      const int64_t rows = value.shape[2];
+      const auto times = static_cast<uint64_t>((input.shape[2] + rows - 1) / rows);
+      stride = std::max(stride, static_cast<int64_t>(std::bit_ceil(times)));
+    }
+    if (stride == 0) return "";
+    Shape below = input.shape;
+    Shape above = input.shape;
+    for (const size_t i : {2U, 3U}) {
+      below[i] = std::max(stride, input.shape[i] / stride * stride);
+      above[i] = (input.shape[i] + stride - 1) / stride * stride;
+    }
+    if (above == input.shape) return "";
+    return "; height and width must be multiples of " + std::to_string(stride) +
+           ", such as --shape " + ToString(above) +
+           (below == above ? "" : " or " + ToString(below));
+  }
+
   // Dimensions that share a name in the file share their size.
   int64_t OpenDimension(const std::string& name, bool is_given, int64_t given, bool is_batch,
-                        const std::string& where) {
+                        const std::string& where, const onnx::TensorShapeProto& declared) {
     const auto known = name.empty() ? named_dimensions_.end() : named_dimensions_.find(name);
     if (known != named_dimensions_.end()) {
       if (is_given && given != known->second) {
@@ -311,7 +401,7 @@ class ModelImporter {
     if (!is_given && !is_batch) {
       throw InputError(where + (name.empty() ? "" : " ('" + name + "')") +
                        " is open in the file, so the input's shape must be given, like --shape " +
-                       "1x3x640x640");
+                       ExampleShape(declared));
     }
     const int64_t size = is_given ? given : 1;
     if (!name.empty()) named_dimensions_[name] = size;
@@ -522,6 +612,10 @@ Graph Import(ModelProto& model, std::filesystem::path folder, const std::string&
   graph.notes = std::move(read.notes);
   std::string faults;
   for (const std::string& fault : read.faults) faults += (faults.empty() ? "" : "; ") + fault;
+  const bool has_lost_names = std::ranges::any_of(
+      read.faults, [](const std::string& fault) { return fault.starts_with("names "); });
+  if (has_lost_names)
+    faults += "; classes have numbers unless decoder.class_names gives them names";
   if (!faults.empty()) LogWarning(name + ": left out of the file's metadata: " + faults);
   return graph;
 }

@@ -213,7 +213,7 @@ def cell_columns(offset=0.0, anchors=1):
 def anchor_base(things, classes, stride, inverse, anchors):
     """1 x 3 x (5 + C) x h x w: numbers before decoding."""
     rows, columns = cells(stride)
-    base = np.full((3, 5 + classes, rows, columns), -4.0)
+    base = np.full((3, 5 + classes, rows, columns), -2.0)  # no class is taught where nothing is
     base[:, :4] = 0
     base[:, 4] = -7
     for thing in things:
@@ -640,8 +640,8 @@ def yolox(path, classes=80, placed=False):
     for stride in STRIDES:
         rows, columns = cells(stride)
         base = np.zeros((5 + classes, rows, columns))
-        base[4] = -7
-        base[5:] = -4
+        base[:5] = np.reshape([0.5, 0.5, 1, 1, -7], (5, 1, 1))
+        base[5:] = -2  # no class is taught where nothing is
         for thing in things:
             if stride_of(thing) == stride:
                 column, row = int(thing.x / stride), int(thing.y / stride)
