@@ -252,7 +252,7 @@ TEST_F(RunTest, AnOverlayShowsTheAnswerACaptionAndWhatWasRecomputed) {
     EXPECT_EQ(brightest({20, 20, 40, 4}) > 160, mode == RobotConfig::Mode::kCache);
     EXPECT_GT(brightest({0, 48, 64, drawn.rows - 48}), 160);
     for (int c = 0; c < 3; ++c) {
-      EXPECT_NEAR(drawn.at<cv::Vec3b>(8, 12)[c], ClassColour(0)[static_cast<size_t>(c)] / 2, 20);
+      EXPECT_NEAR(drawn.at<cv::Vec3b>(8, 12)[c], ClassColour(0)[static_cast<size_t>(c)] / 2.0, 20);
     }
   }
 }
