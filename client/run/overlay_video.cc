@@ -12,7 +12,6 @@
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/codec/video_codec.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
@@ -37,6 +36,7 @@ bool HasReadableFrame(const std::string& path) {
 struct OverlayVideo::State {
   std::string path;
   double frame_rate;
+  std::string encoder;  // for H.264; empty: none
   cv::VideoWriter writer;
   cv::Size size;  // of the pictures, without captions
 
@@ -50,7 +50,6 @@ struct OverlayVideo::State {
 
   void Open(cv::Size captioned) {
     QuietOpenCv();
-    const std::string encoder = NameOfH264Encoder();
     const int codec = encoder.empty() ? cv::VideoWriter::fourcc('m', 'p', '4', 'v')
                                       : cv::VideoWriter::fourcc('a', 'v', 'c', '1');
     if (!Open(codec, captioned)) {
@@ -64,8 +63,12 @@ struct OverlayVideo::State {
   }
 };
 
-OverlayVideo::OverlayVideo(std::string path, double frame_rate)
-    : state_(new State{std::move(path), frame_rate > 0 ? frame_rate : kUsualFrameRate, {}, {}}) {}
+OverlayVideo::OverlayVideo(std::string path, double frame_rate, std::string h264_encoder)
+    : state_(new State{std::move(path),
+                       frame_rate > 0 ? frame_rate : kUsualFrameRate,
+                       std::move(h264_encoder),
+                       {},
+                       {}}) {}
 
 OverlayVideo::~OverlayVideo() = default;
 

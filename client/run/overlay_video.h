@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "client/run/caption.h"
+#include "common/codec/video_codec.h"
 #include "common/model/picture.h"
 
 namespace cacheinf {
 
 // Writes drawn answers, with captions, as an MP4 file that common players show: H.264 with 4:2:0
-// colours by libavcodec's own choice of encoder, which the log names. Where none opens, MPEG-4 Part
-// 2, with a warning. Later frames are resized to the size of the first.
+// colours by libavcodec's own choice of encoder, which the log names. Later frames are resized to
+// the size of the first.
 class OverlayVideo {
  public:
-  OverlayVideo(std::string path, double frame_rate);
+  // Without an encoder's name the video is MPEG-4 Part 2, with a warning.
+  OverlayVideo(std::string path, double frame_rate, std::string h264_encoder = NameOfH264Encoder());
   ~OverlayVideo();
 
   // Throws InputError if the file cannot be written.

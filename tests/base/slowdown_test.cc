@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-TEST(SlowdownTest, EachPieceOfWorkIsWaitedForOnce) {
+TEST(EmulatedSlowdownTest, EachPieceOfWorkIsWaitedForOnce) {
   ManualClock clock;
   nanoseconds waited{};
   const Slowdown slowdown(3, clock, [&](nanoseconds time) {
@@ -29,7 +29,7 @@ TEST(SlowdownTest, EachPieceOfWorkIsWaitedForOnce) {
   EXPECT_EQ(waited, milliseconds(14));
 }
 
-TEST(SlowdownTest, AWaitThatTakesTooLongIsMadeUpFor) {
+TEST(EmulatedSlowdownTest, AWaitThatTakesTooLongIsMadeUpFor) {
   ManualClock clock;
   nanoseconds waited{};
   const Slowdown slowdown(2, clock, [&](nanoseconds time) {
@@ -44,7 +44,7 @@ TEST(SlowdownTest, AWaitThatTakesTooLongIsMadeUpFor) {
   EXPECT_LE(waited, milliseconds(13));
 }
 
-TEST(SlowdownTest, WhatIsNoWorkIsNotWaitedFor) {
+TEST(EmulatedSlowdownTest, WhatIsNoWorkIsNotWaitedFor) {
   ManualClock clock;
   nanoseconds waited{};
   const Slowdown slowdown(3, clock, [&](nanoseconds time) { waited += time; });

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -177,6 +180,26 @@ TEST_F(Serve, RowsOnTwoSidesGiveTheDenseAnswersBits) {
     EXPECT_EQ(Together(Arguments{"--mode", "split"} + cuts), dense_) << cuts.back();
     EXPECT_EQ(FramesServed("together"), 12) << cuts.back();
   }
+}
+
+// The line is yellow. In the video it shares its colour, but not its brightness, with a row beside
+// it.
+TEST_F(Serve, AnOverlayShowsWhereTheServersRowsBegin) {
+  const std::string input = graph_->value(graph_->inputs.front()).name;
+  const fs::path overlay = folder_ / "overlay.mp4";
+  Together({"--mode", "split", "--cut", input + ":0.5", "--overlay", overlay});
+  const std::optional<Frame> first = OpenSource(overlay, SteadyClock())->Next();
+  ASSERT_TRUE(first);
+  int lines = 0;
+  for (int y = 1; y < 63; ++y) {
+    int yellow = 0;
+    for (int x = 0; x < 96; ++x) {
+      const uint8_t* const pixel = first->picture.Row(y) + ptrdiff_t{3} * x;
+      yellow += std::min(pixel[1], pixel[2]) > 160 && pixel[2] - pixel[0] > 60 ? 1 : 0;
+    }
+    lines += yellow > 90 ? 1 : 0;
+  }
+  EXPECT_EQ(lines, 1);
 }
 
 // Slices leave and reach a device's memory.

@@ -226,6 +226,15 @@ TEST_F(LiveRunTest, WhatHasNoTimesCannotBePaced) {
             "realtime: source " + config.source + " states no frame rate; make a video of it");
 }
 
+TEST_F(LiveRunTest, AnAbsentCameraIsWaitedForAsLongAsAsked) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.source = "63";
+  config.camera_wait_s = 1;
+  const SteadyClock clock;
+  EXPECT_EQ(RefusalOf([&] { RunRobot(config, clock, stop_); }),
+            "camera 63: cannot be opened, and did not come within 1 s");
+}
+
 class FailingRunTest : public LiveRunTest {
  protected:
   // Mode cache with everything that a robot can do with a frame, on frames that move.

@@ -18,6 +18,7 @@
 #include "client/run/caption.h"
 #include "common/answer/answers.h"
 #include "common/answer/overlay.h"
+#include "common/base/log.h"
 #include "common/codec/video_codec.h"
 #include "common/model/graph/graph.h"
 #include "common/model/picture.h"
@@ -119,28 +120,42 @@ TEST(CaptionTest, StandsBelowThePicture) {
   }
 }
 
-using OverlayVideoTest = FolderTest;
+class OverlayVideoTest : public FolderTest {
+ protected:
+  // Writes three frames, the second one smaller, and reads them; returns the video's codec.
+  int CodecOf(OverlayVideo video) const {
+    for (const int height : {96, 48, 96}) video.Write(Grey(128, height), {{"frame"}});
+    video.Close();
+    cv::VideoCapture reader(Path("o.mp4"));
+    EXPECT_EQ(static_cast<int>(reader.get(cv::CAP_PROP_CODEC_PIXEL_FORMAT)),
+              cv::VideoWriter::fourcc('I', '4', '2', '0'));
+    cv::Mat frame;
+    int count = 0;
+    for (; reader.read(frame); ++count) {
+      EXPECT_EQ(frame.cols, 128);
+      EXPECT_GT(frame.rows, 96);
+      EXPECT_NEAR(frame.at<cv::Vec3b>(90, 64)[1], 100, 6);
+    }
+    EXPECT_EQ(count, 3);
+    return static_cast<int>(reader.get(cv::CAP_PROP_FOURCC));
+  }
+};
 
 TEST_F(OverlayVideoTest, IsH264InColoursThatPlayersShow) {
   if (NameOfH264Encoder().empty()) GTEST_SKIP() << "libavcodec has no encoder for H.264";
-  OverlayVideo video(Path("o.mp4"), 10);
-  for (const int height : {96, 48, 96}) video.Write(Grey(128, height), {{"frame"}});
-  video.Close();
-  cv::VideoCapture reader(Path("o.mp4"));
-  ASSERT_TRUE(reader.isOpened());
-  const int codec = static_cast<int>(reader.get(cv::CAP_PROP_FOURCC));
+  const int codec = CodecOf(OverlayVideo(Path("o.mp4"), 10));
   EXPECT_TRUE(codec == cv::VideoWriter::fourcc('h', '2', '6', '4') ||
               codec == cv::VideoWriter::fourcc('a', 'v', 'c', '1'));
-  EXPECT_EQ(static_cast<int>(reader.get(cv::CAP_PROP_CODEC_PIXEL_FORMAT)),
-            cv::VideoWriter::fourcc('I', '4', '2', '0'));
-  cv::Mat frame;
-  int count = 0;
-  for (; reader.read(frame); ++count) {
-    EXPECT_EQ(frame.cols, 128);
-    EXPECT_GT(frame.rows, 96);
-    EXPECT_NEAR(frame.at<cv::Vec3b>(90, 64)[1], 100, 6);
-  }
-  EXPECT_EQ(count, 3);
+}
+
+TEST_F(OverlayVideoTest, IsMpeg4WithAWarningWithoutAnEncoderForH264) {
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  const int codec = CodecOf(OverlayVideo(Path("o.mp4"), 10, ""));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("so it is MPEG-4 Part 2"),
+            std::string::npos);
+  EXPECT_TRUE(codec == cv::VideoWriter::fourcc('F', 'M', 'P', '4') ||
+              codec == cv::VideoWriter::fourcc('m', 'p', '4', 'v'));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 #include <random>
 #include <string>
@@ -21,6 +22,7 @@
 
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/npy.h"
@@ -218,6 +220,41 @@ Graph CallsAllBackground(int classes) {
   const ValueId weights = graph.AddConstant("none", Tensor({classes, 3, 1, 1}, std::move(numbers)));
   graph.outputs = {graph.AddOne("scores", op::Conv{}, {input, weights})};
   return graph;
+}
+
+// The second of two frames differs in a square. An answer's colour is blended in by half, so only
+// lines and letters are bright.
+TEST_F(RunTest, AnOverlayShowsTheAnswerACaptionAndWhatWasRecomputed) {
+  fs::create_directories(Path("in"));
+  cv::Mat frame(48, 64, CV_8UC3, cv::Scalar::all(0));
+  cv::imwrite(Path("in/0.png"), frame);
+  frame(cv::Rect(32, 16, 16, 16)).setTo(cv::Scalar::all(60));
+  cv::imwrite(Path("in/1.png"), frame);
+  WritePack(CallsAllBackground(6), Path("model.cacheinf"));
+  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+  config.output.overlay = Path("overlay.mp4");
+  for (const auto mode : {RobotConfig::Mode::kDense, RobotConfig::Mode::kCache}) {
+    config.mode = mode;
+    Run(config);
+    cv::VideoCapture video(Path("overlay.mp4"));
+    cv::Mat drawn;
+    while (video.read(frame)) drawn = frame.clone();
+    ASSERT_EQ(drawn.cols, 64);
+    ASSERT_GT(drawn.rows, 48);
+    const auto brightest = [&](const cv::Rect& part) {
+      double most = 0;
+      cv::Mat grey;
+      cv::cvtColor(drawn(part), grey, cv::COLOR_BGR2GRAY);
+      cv::minMaxLoc(grey, nullptr, &most);
+      return most;
+    };
+    EXPECT_EQ(brightest({20, 20, 40, 4}) > 160, mode == RobotConfig::Mode::kCache);
+    EXPECT_GT(brightest({0, 48, 64, drawn.rows - 48}), 160);
+    for (int c = 0; c < 3; ++c) {
+      EXPECT_NEAR(drawn.at<cv::Vec3b>(8, 12)[c], ClassColour(0)[static_cast<size_t>(c)] / 2.0, 20);
+    }
+  }
 }
 
 TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {
