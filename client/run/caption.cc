@@ -38,7 +38,7 @@ std::string WhoOf(const Answer& answer, const std::string& mode) {
 
 std::string GuardText(const GuardState& guard) {
   std::string text = fmt::format("guard {}", NameOf(guard.level));
-  if (guard.is_in_doubt) text += ", in doubt";
+  if (guard.is_in_doubt) return text + ", in doubt";  // what it has seen says too little
   if (guard.agreement) text += fmt::format(" {:.3f}", *guard.agreement);
   return text;
 }

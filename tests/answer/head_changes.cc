@@ -514,16 +514,14 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
        head->config.coordinates = are_shares ? Coordinates::kPixels : Coordinates::kShares;
        return true;
      }},
-    {"corners for centres, or the reverse",
+    {"corners for centres",
      [](PlantedHead* head, HeadRandom&) {
-       if (head->kind == HeadKind::kYolov8Obb) return false;
+       if (head->kind == HeadKind::kYolov8Obb || IsPicked(*head)) return false;
        if (head->kind == HeadKind::kYolox && head->tail != PlantedHead::Tail::kAdd) return false;
-       const bool are_corners = IsPicked(*head);
-       return ChangeBoxes(head, [&](float* box) {
-         const std::array<float, 4> old = {box[0], box[1], box[2], box[3]};
+       return ChangeBoxes(head, [](float* box) {
          for (int k = 0; k < 2; ++k) {
-           box[k] = are_corners ? (old[k] + old[k + 2]) / 2 : old[k] - old[k + 2] / 2;
-           box[k + 2] = are_corners ? old[k + 2] - old[k] : old[k] + old[k + 2] / 2;
+           box[k] -= box[k + 2] / 2;
+           box[k + 2] += box[k];
          }
        });
      }},
@@ -536,10 +534,14 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
        });
      }},
     {"widths and heights for right and bottom",
-     [](PlantedHead* head, HeadRandom&) {
+     [](PlantedHead* head, HeadRandom& random) {
        if (!IsPicked(*head)) return false;
-       return ChangeBoxes(head, [](float* box) {
-         for (int k = 0; k < 2; ++k) box[k + 2] -= box[k];
+       const bool has_centres = DrawInt(random, 0, 1) == 0;
+       return ChangeBoxes(head, [&](float* box) {
+         for (int k = 0; k < 2; ++k) {
+           box[k + 2] -= box[k];
+           if (has_centres) box[k] += box[k + 2] / 2;
+         }
        });
      },
      "a box that is larger than its left and top may be either; the first frame with another tells"},

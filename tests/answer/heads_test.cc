@@ -622,6 +622,10 @@ TEST(HeadsTest, RecognisesHeads) {
   EXPECT_EQ(recognised({output({1, 116, cells}), output({1, 32, 32, 32}, "output1")}, {}, 0),
             HeadKind::kYolov8Segment);
   EXPECT_EQ(recognised({output({1, 300, 6})}, detect, 80), HeadKind::kEndToEnd);
+  Graph square;
+  square.AddInput("image", {1, 3, 320, 320});
+  square.outputs = {square.AddInput("output0", {1, 300, 6})};
+  EXPECT_EQ(Recognise(square, 80).kind, HeadKind::kEndToEnd) << "no three boxes of each cell";
   EXPECT_EQ(recognised({output({1, 1000}, "logits")}, {}, 0), HeadKind::kClassification);
   EXPECT_EQ(recognised({output({1, 1000, 1, 1}, "prob")}, {}, 0), HeadKind::kClassification);
   EXPECT_EQ(recognised({output({1, 512}, "feature")}, {}, 0), HeadKind::kRaw);

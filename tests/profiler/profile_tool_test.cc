@@ -72,6 +72,10 @@ TEST_F(ProfileToolTest, CheckDrawsTheFirstAnswer) {
             std::string::npos)
       << drawn.out;
   EXPECT_NE(drawn.out.find("  drawn in tiny.check.png\n"), std::string::npos) << drawn.out;
+  EXPECT_NE(drawn.out.find("  no names: classes have numbers"), std::string::npos) << drawn.out;
+  EXPECT_NE(Run(check + "--set decoder.class_names=[\\\"a\\\",\\\"b\\\",\\\"c\\\"]")
+                .out.find("  3 names, of decoder.class_names"),
+            std::string::npos);
   const cv::Mat picture = cv::imread(folder_ / "tiny.check.png");
   EXPECT_EQ(picture.size(), cv::Size(40, 30));
   EXPECT_EQ(Run(check + "--picture own.png").exit_code, 0);

@@ -116,8 +116,9 @@ HeadFinding JudgePose(const Outputs& outputs, HeadNumbers all) {
   if (!scores.empty() && !scores.IsShare()) {
     finding.contradiction = Runs("the scores of its keypoints", scores, "from 0 to 1");
   } else if (outputs.rows->anchors != 0 && !IsNormalised(outputs.spec) &&
-             places.IsWithin(-kMostShare, kMostShare)) {
-    finding.contradiction = Runs("the places of its keypoints", places, "in pixels");
+             4 * (places.high - places.low) < static_cast<float>(outputs.picture.width)) {
+    finding.contradiction =
+        Runs("the places of its keypoints", places, "across the picture's pixels");
   }
   return finding;
 }
@@ -128,7 +129,7 @@ HeadFinding JudgeSegment(const Outputs& outputs, HeadNumbers all) {
 
 HeadFinding JudgeObb(const Outputs& outputs, HeadNumbers all) {
   constexpr float kTurn = 6.3f;
-  constexpr double kLeastMean = 0.005;  // a class's score is nearly zero nearly everywhere
+  constexpr double kLeastMean = 0.02;  // a class's score is nearly zero nearly everywhere
   HeadFinding finding = JudgeRows(outputs, all, false, 1);
   if (!finding.contradiction.empty()) return finding;
   const RowNumbers table{all[0], *outputs.rows};
@@ -159,12 +160,16 @@ HeadFinding JudgeYolox(const Outputs& outputs, HeadNumbers all) {
     return {Runs("its boxes", places, "like numbers that are still to be placed on a grid")};
   }
   int64_t faint = 0;
+  bool has_evidence = false;
   for (int64_t box = 0; box < outputs.rows->boxes; ++box) {
     const float height = table.At(box, kPixelNumbers - 1);
     faint += height >= 0 && height < kCertain ? 1 : 0;
+    const float objectness = table.At(box, kPixelNumbers);
+    const float best = table.Best(box, kPixelNumbers + 1, outputs.rows->numbers);
+    has_evidence |= objectness * best > kEvident;
   }
   if (10 * faint > 9 * outputs.rows->boxes) return {"its heights are zero nearly everywhere"};
-  return {WhyNotObjectness(table, true, outputs.rows->numbers), scores.high > kEvident};
+  return {WhyNotObjectness(table, true, outputs.rows->numbers), has_evidence};
 }
 
 using Answer = HeadRow::Answer;

@@ -66,7 +66,9 @@ std::optional<BoxRows> BoxRowsOf(const Shape& shape, const PictureSize& picture)
     for (const bool is_transposed : {false, true}) {
       const int64_t boxes = is_transposed ? last : first;
       if (boxes % anchors != 0) continue;
-      if (const auto strides = StridesOf(picture, boxes / anchors)) {
+      const auto strides = StridesOf(picture, boxes / anchors);
+      // Three boxes a cell of stride 32 alone would be a network's 300 picks in a picture of 320.
+      if (strides && (anchors == 1 || strides->size() > 1)) {
         return BoxRows{boxes, is_transposed ? first : last, is_transposed, anchors, *strides};
       }
     }

@@ -232,21 +232,29 @@ HeadFinding JudgeKeypoints(const Outputs& outputs, HeadNumbers all) {
   }
   const auto channels = static_cast<size_t>(outputs.shape(0)[1]);
   const size_t pixels = all[0].size() / channels;
-  size_t broad = 0;
-  std::vector<size_t> high_at(pixels);  // in how many channels
+  const auto map_of = [&](size_t channel) {
+    return std::span(all[0]).subspan(channel * pixels, pixels);
+  };
+  std::vector<Extent> extents(channels);
+  float widest = 0;
   for (size_t channel = 0; channel < channels; ++channel) {
-    const auto map = std::span(all[0]).subspan(channel * pixels, pixels);
-    Extent extent;
-    for (const float number : map) extent.Add(number);
-    const float middle = (extent.low + extent.high) / 2;
-    size_t high = 0;
-    for (size_t i = 0; i < pixels; ++i) {
-      high += map[i] > middle ? 1 : 0;
-      high_at[i] += map[i] > middle ? 1 : 0;
-    }
-    broad += 4 * high > pixels ? 1 : 0;
+    for (const float number : map_of(channel)) extents[channel].Add(number);
+    widest = std::max(widest, extents[channel].high - extents[channel].low);
   }
-  const auto shared_out = std::count(high_at.begin(), high_at.end(), 1U);
+  size_t broad = 0;
+  std::vector<int> high_at(pixels);  // in how many maps that are no mere noise
+  for (size_t channel = 0; channel < channels; ++channel) {
+    const auto [low, high] = extents[channel];
+    const bool is_noise = 2 * (high - low) < widest;
+    size_t high_pixels = 0;
+    for (size_t i = 0; i < pixels; ++i) {
+      const int is_high = map_of(channel)[i] > (low + high) / 2 ? 1 : 0;
+      high_pixels += static_cast<size_t>(is_high);
+      high_at[i] += is_noise ? 0 : is_high;
+    }
+    broad += 4 * high_pixels > pixels ? 1 : 0;
+  }
+  const auto shared_out = std::count(high_at.begin(), high_at.end(), 1);
   if (channels > 1 && 10 * static_cast<size_t>(shared_out) > 9 * pixels) {
     return {"one of its maps is high at nearly every pixel, as scores of classes are"};
   }

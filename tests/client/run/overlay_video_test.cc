@@ -68,9 +68,12 @@ TEST(CaptionTest, SaysWhoMadeAnAnswerInWhatTime) {
   EXPECT_EQ(Words(answer, "every-3", false),
             (W{"frame 7", "mode every-3", "12.3 ms, late", "answer of frame 5"}));
   answer = AnswerOf(8);
-  answer.guard = GuardState{SafetyLevel::kSafer, 0.9876, true};
+  answer.guard = GuardState{SafetyLevel::kSafer, 0.9876, false};
   EXPECT_EQ(Words(answer, "cache", true),
-            (W{"frame 8", "mode cache", "12.3 ms", "guard safer, in doubt 0.988", "recomputed"}));
+            (W{"frame 8", "mode cache", "12.3 ms", "guard safer 0.988", "recomputed"}));
+  answer.guard->is_in_doubt = true;  // of few samples, or after a bad one, a mean says too little
+  EXPECT_EQ(Words(answer, "cache", false),
+            (W{"frame 8", "mode cache", "12.3 ms", "guard safer, in doubt"}));
   answer = AnswerOf(9);
   answer.server.emplace();
   EXPECT_EQ(Words(answer, "remote", false),
