@@ -1,7 +1,6 @@
 #ifndef CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
 #define CACHEINF_COMMON_PLAN_PLAN_CHOOSER_H_
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -9,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "common/base/frame_times.h"
 #include "common/plan/cost_model.h"
 #include "common/plan/plan.h"
 #include "common/plan/profile.h"
@@ -56,8 +54,11 @@ class PlanChooser {
   // was not ready.
   struct Taken {
     Plan::Kind executed = Plan::Kind::kLocal;
-    FrameTimes times = {};    // without `waited`
-    uint64_t sent_bytes = 0;  // to the server; kRemote
+    double latency_ms = 0;
+    double server_ms = 0;   // decoding and computing; kRemote
+    double waiting_ms = 0;  // for the link and the server; kRemote
+    double queue_ms = 0;    // behind a shared server's other frames; kRemote and kSplit
+    double sent_bytes = 0;  // to the server; kRemote
     // Share of a dense run's multiply-adds, if only what changed was computed; the server's in
     // kRemote.
     std::optional<double> share;

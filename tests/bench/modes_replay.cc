@@ -156,17 +156,12 @@ class Replays {
     };
     ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
     options.on_answer = [&](const FrameCost& cost) {
-      const auto time = [](double ms) {
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(
-            std::chrono::duration<double, std::milli>(ms));
-      };
-      FrameTimes times;
-      times.server_computing = time(cost.server_ms);
-      times.waiting = time(cost.server_ms + cost.link_ms);
-      times.compute = time(cost.robot_ms) + times.waiting;
+      const double waiting_ms = cost.server_ms + cost.link_ms;
       chooser->Note({.executed = plan.kind,
-                     .times = times,
-                     .sent_bytes = static_cast<uint64_t>(cost.bytes_to_server),
+                     .latency_ms = cost.robot_ms + waiting_ms,
+                     .server_ms = cost.server_ms,
+                     .waiting_ms = waiting_ms,
+                     .sent_bytes = cost.bytes_to_server,
                      .share = share});
     };
     options.answers = kFramesToSettle;

@@ -16,19 +16,6 @@
 namespace cacheinf {
 namespace {
 
-// As a frame of these figures takes on a link whose round trip takes 4 ms.
-FrameTimes TimesOf(const Prediction& real) {
-  const auto time = [](double ms) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double, std::milli>(ms));
-  };
-  FrameTimes times;
-  times.compute = time(real.latency_ms);
-  times.waiting = time(real.server_ms + real.link_ms + 4);
-  times.server_computing = time(real.server_ms);
-  return times;
-}
-
 // A robot that takes 100 ms for a whole frame, and a server ten times as fast.
 ProfilePair SlowRobot() {
   ProfiledOperator op;
@@ -45,8 +32,10 @@ ProfilePair SlowRobot() {
 // What a frame took whose share `changed` was computed, on a link of 4 ms.
 PlanChooser::Taken TakenBy(const Plan& plan, const Prediction& real, double changed) {
   PlanChooser::Taken taken = {.executed = plan.kind,
-                              .times = TimesOf(real),
-                              .sent_bytes = static_cast<uint64_t>(real.up_bytes),
+                              .latency_ms = real.latency_ms,
+                              .server_ms = real.server_ms,
+                              .waiting_ms = real.server_ms + real.link_ms + 4,
+                              .sent_bytes = real.up_bytes,
                               .share = changed};
   if (!plan.keeps) taken.share.reset();
   return taken;
@@ -339,8 +328,10 @@ TEST_F(PlanChooserTest, KeepsToASchedulesPlansIfTold) {
       const Plan plan = chooser.Choose(link);
       ASSERT_NE(std::ranges::find(allowed, plan), allowed.end()) << ToText(plan);
       chooser.Note({.executed = plan.kind,
-                    .times = TimesOf(chooser.prediction()),
-                    .sent_bytes = static_cast<uint64_t>(chooser.prediction().up_bytes),
+                    .latency_ms = chooser.prediction().latency_ms,
+                    .server_ms = chooser.prediction().server_ms,
+                    .waiting_ms = 1.0 + chooser.prediction().server_ms,
+                    .sent_bytes = chooser.prediction().up_bytes,
                     .share = std::nullopt});
     }
   };

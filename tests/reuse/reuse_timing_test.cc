@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/reuse/in_place.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/sampling.h"
 #include "tests/reuse/demo_network.h"
 
