@@ -17,12 +17,6 @@
 namespace cacheinf {
 namespace {
 
-ReuseSettings ReuseOf(const message::Settings& settings) {
-  ChangeConfig change;
-  change.threshold = settings.change_threshold;
-  return Resolve(settings.cache, change);
-}
-
 bool IsWithin(const Range& part, int whole) {
   return part.begin >= 0 && part.begin < part.end && part.end <= whole;
 }
@@ -35,8 +29,8 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
-      settings_(settings),
-      reuse_(ReuseOf(settings)),
+      settings_(settings.shared),
+      reuse_(Resolve(settings_)),
       decoder_(PictureFormatOf(model_->graph())),
       on_picture_(std::move(on_picture)),
       slowdown_(std::move(slowdown)) {}
@@ -44,11 +38,7 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
 FrameCache& RemoteServer::Cache() {
   if (cache_) return *cache_;
   std::unique_ptr<Tracker> tracker;
-  if (reuse_.follows_camera()) {
-    TrackerConfig config;
-    config.kind = settings_.tracker;
-    tracker = MakeTracker(config);
-  }
+  if (reuse_.follows_camera()) tracker = MakeTracker(settings_.tracker);
   kept_.emplace(model_, OptionsFor(reuse_, model_->graph()));
   cache_.emplace(reuse_, MakeGeometry(reuse_, model_->graph(), std::move(tracker)), clock_, *kept_);
   cache_->SetPlaceOfFrames(place_);
