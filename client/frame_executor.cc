@@ -5,7 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include "common/answer/best_scores.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
@@ -376,10 +375,6 @@ void FrameExecutor::JoinRemotely() {
 message::Settings FrameExecutor::RemoteSettings() const {
   message::Settings settings = SettingsForServer();
   settings.mode = message::Settings::Mode::kRemote;
-  settings.cache = config_.cache;
-  settings.tracker = config_.tracker.kind;
-  settings.change_threshold = config_.tracker.change.threshold;
-  settings.most_scores = ScoresRead(state_.graph(), config_);
   return settings;
 }
 
@@ -398,7 +393,7 @@ message::Settings FrameExecutor::SettingsForServer() const {
   const bool is_exact = config_.cache.policy == CacheConfig::Policy::kExact;
   settings.takes_fastest = config_.scheme == RobotConfig::Scheme::kAuto && !is_exact;
   if (!settings.takes_fastest) settings.schemes = SchemesOf(state_.graph());
-  settings.slice_codec = config_.server.slice_codec;
+  settings.shared = SharedSettingsOf(config_, state_.graph());
   return settings;
 }
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "client/robot_setup.h"
-#include "common/answer/best_scores.h"
 #include "common/base/cache_folder.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
@@ -32,10 +31,7 @@ ProfileRequest RequestOf(const std::shared_ptr<const CompiledModel>& model,
   request.threads = ThreadsToUse(config);
   request.make_backend = [config] { return MakeBackend(config); };
   request.backend = NameOf(config.backend);
-  request.cache = config.cache;
-  request.tracker = config.tracker;
-  request.slice_codec = config.server.slice_codec;
-  request.most_scores = ScoresRead(model->graph(), config);
+  request.settings = SharedSettingsOf(config, model->graph());
   // An exact robot follows no plan with another codec.
   if (config.cache.policy == CacheConfig::Policy::kExact) request.codecs = LosslessPictureCodecs();
   request.seconds = kSecondsToMeasure;

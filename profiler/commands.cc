@@ -208,19 +208,19 @@ struct MeasureOptions {
     config.AddTo(*command, RobotConfig().Fields(),
                  {"--model", "--shape", "--threads", "--backend", "--scheme", "--slice-codec",
                   "--log-level"});
-    AddSide(*command, &measure.side);
-    command->add_option("--clip", measure.clips,
+    AddSide(*command, &measure.request.side);
+    command->add_option("--clip", measure.request.clips,
                         "frames to measure on: a video, a folder of pictures, generated[:…]; may "
                         "be repeated (default: generated motion)");
-    command->add_option("--frames", measure.frames, "the most frames of each clip")
+    command->add_option("--frames", measure.request.frames, "the most frames of each clip")
         ->check(CLI::Range(kLeastClipFrames, 100000));
-    command->add_option("--codec", measure.codecs,
+    command->add_option("--codec", measure.request.codecs,
                         "codec for pictures, as in mode remote; may be repeated");
     CLI::Option* const seconds =
-        command->add_option("--seconds", measure.seconds, "seconds that it may take")
+        command->add_option("--seconds", measure.request.seconds, "seconds that it may take")
             ->check(FiniteRange(1.0, 86400.0));
     command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
-    AddWatts(*command, &measure.watts);
+    AddWatts(*command, &measure.request.watts);
     command->add_option("-o,--out", measure.out, "file for the profile")->required();
     command->add_flag("--force", measure.measure_again,
                       "measure again, even if the file already holds this profile");
@@ -232,7 +232,7 @@ struct MeasureOptions {
     measure.config = EffectiveConfig(config);
     measure.config_file = config.file();
     SetLogLevel(measure.config.log_level);
-    if (is_quick) measure.seconds = kQuickSeconds;
+    if (is_quick) measure.request.seconds = kQuickSeconds;
     const SteadyClock clock;
     std::cout << RunMeasureCommand(measure, clock, StopOnSignals());
   }

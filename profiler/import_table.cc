@@ -9,19 +9,18 @@
 #include <set>
 #include <utility>
 
-#include "common/base/checked_json.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "profiler/fit.h"
 
 namespace cacheinf {
 namespace {
 
-using TableJson = CheckedJson::Json;
-
 constexpr uint64_t kLargestTable = uint64_t{16} << 20;
 constexpr int64_t kLargestSize = 1 << 16;
-constexpr double kLongestOperatorMs = 1e6;
+constexpr const char* kTimeMust = "milliseconds, 0 or more";
+constexpr Real kTime = {0, 1e6, kTimeMust, kTimeMust};
 constexpr double kFloatBytes = 4;
 
 // Assumed where a table says nothing. For codecs: design figures of JPEG 85 and x264, and their
@@ -49,27 +48,20 @@ struct TableOperator {
 struct Table {
   std::string model;
   std::string robot;
-  std::string server;
+  std::string server = "a server";
   std::vector<TableOperator> ops;
 };
 
 // ---------------------------------------------------------------------------------------------
 // Reading.
 
-double TimeIn(const CheckedJson& json, const char* key) {
-  const bool is_number = json.Has(key) && json.json()[key].is_number();
-  const double ms = is_number ? json.json()[key].get<double>() : -1;
-  if (!(ms >= 0 && ms <= kLongestOperatorMs)) json.Refuse(key, "milliseconds, 0 or more");
-  return ms;
-}
-
-std::vector<int64_t> FirstShape(const CheckedJson& json) {
+std::vector<int64_t> FirstShape(const JsonReader& json) {
   std::vector<int64_t> shape;
   if (!json.Has("shapes") || !json.json()["shapes"].is_array()) json.Refuse("shapes", "a list");
-  const TableJson& shapes = json.json()["shapes"];
+  const FieldsJson& shapes = json.json()["shapes"];
   if (shapes.empty()) return shape;
   const bool is_list = shapes[0].is_array() && shapes[0].size() <= 8;
-  for (const TableJson& size : is_list ? shapes[0] : TableJson::array({0})) {
+  for (const FieldsJson& size : is_list ? shapes[0] : FieldsJson::array({0})) {
     const int64_t number = size.is_number_integer() ? size.get<int64_t>() : 0;
     if (number < 1 || number > kLargestSize * kLargestSize) {
       json.Refuse("shapes", "lists of sizes, 1 or more");
@@ -80,28 +72,27 @@ std::vector<int64_t> FirstShape(const CheckedJson& json) {
 }
 
 Table ReadTable(const std::filesystem::path& path) {
-  const CheckedJson json(ReadFile(path, kLargestTable), path.string());
+  const JsonReader json(ReadFile(path, kLargestTable), path.string());
   const bool has_server_name = json.Has("server") && !json.json()["server"].is_null();
-  Table table = {json.Text("model"),
-                 json.Text("robot"),
-                 has_server_name ? json.Text("server") : "a server",
-                 {}};
+  Table table;
+  json("model", table.model);
+  json("robot", table.robot);
+  if (has_server_name) json("server", table.server);
   std::map<int64_t, std::vector<int64_t>> shapes;
-  for (const CheckedJson& item : json.Objects("ops")) {
+  for (const JsonReader& item : json.Objects("ops")) {
     TableOperator op;
-    op.id = item.Integer("id");
-    op.op = item.Text("op");
-    op.inputs = item.Integers("inputs");
+    item("id", op.id);
+    item("op", op.op);
+    item("inputs", op.inputs, Whole());
     for (const int64_t input : op.inputs) {
       if (!shapes.contains(input)) item.Refuse("inputs", "ids of operators before it");
     }
     op.shape = FirstShape(item);
     if (op.shape.empty() && !op.inputs.empty()) op.shape = shapes.at(op.inputs[0]);
     if (op.shape.empty()) item.Refuse("shapes", "not empty where there is no input");
-    op.is_local = item.Bool("local");
-    op.robot_ms = TimeIn(item, "robot_ms");
-    const bool has_server = item.Has("server_ms") && !item.json()["server_ms"].is_null();
-    if (has_server) op.server_ms = TimeIn(item, "server_ms");
+    item("local", op.is_local);
+    item("robot_ms", op.robot_ms, kTime);
+    if (item.Has("server_ms")) item("server_ms", op.server_ms, kTime);
     if (!shapes.emplace(op.id, op.shape).second) item.Refuse("id", "different from all before");
     table.ops.push_back(std::move(op));
   }

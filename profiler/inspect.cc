@@ -10,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/json_fields.h"
 #include "common/base/words.h"
 #include "common/model/graph/cost.h"
+#include "common/model/graph/fields.h"
+#include "common/model/graph/words.h"
 
 namespace cacheinf {
 namespace {
@@ -83,12 +86,6 @@ OperatorReport InspectOne(const Graph& graph, OpId id) {
   return report;
 }
 
-const char* KindText(AxisWindow::Kind kind) {
-  constexpr Words<7> kNames = {"sliding", "transposed", "resize", "reflect",
-                               "edge",    "broadcast",  "whole"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 // One number for both axes if they agree.
 std::string Both(std::string_view prefix, int rows, int columns) {
   return rows == columns ? fmt::format(" {}{}", prefix, rows)
@@ -99,7 +96,7 @@ std::string Both(std::string_view prefix, int rows, int columns) {
 std::string WindowText(const Window& window) {
   const AxisWindow::Kind kind = window.rows.kind;
   const bool has_taps = kind == AxisWindow::Kind::kSliding || kind == AxisWindow::Kind::kTransposed;
-  if (!has_taps || window.columns.kind != kind) return KindText(kind);
+  if (!has_taps || window.columns.kind != kind) return NameOf(kind);
   const WindowAxis& rows = window.rows.window;
   const WindowAxis& columns = window.columns.window;
   std::string text = fmt::format("{}x{}", rows.kernel, columns.kernel);
@@ -139,9 +136,9 @@ std::string KindAndFused(const OperatorReport& op) {
 }
 
 nlohmann::json AxisJson(const AxisWindow& axis) {
-  return {{"kind", KindText(axis.kind)},    {"kernel", axis.window.kernel},
-          {"stride", axis.window.stride},   {"pad_begin", axis.window.pad_begin},
-          {"pad_end", axis.window.pad_end}, {"dilation", axis.window.dilation}};
+  nlohmann::json json = WriteFields(axis.window);
+  json["kind"] = NameOf(axis.kind);
+  return json;
 }
 
 const char* TypeText(const Value& value) {
@@ -196,17 +193,6 @@ nlohmann::json ValuesJson(const std::vector<Value>& values) {
     list.push_back({{"name", value.name}, {"shape", value.shape}, {"type", TypeText(value)}});
   }
   return list;
-}
-
-nlohmann::json NotesJson(const ModelNotes& notes) {
-  return {{"task", notes.task},
-          {"class_names", notes.class_names},
-          {"stride", notes.stride},
-          {"image_size", notes.image_size},
-          {"keypoint_shape", notes.keypoint_shape},
-          {"has_byte_picture", notes.has_byte_picture},
-          {"has_suppression", notes.has_suppression},
-          {"description", notes.description}};
 }
 
 double Megabytes(size_t bytes) { return static_cast<double>(bytes) / 1e6; }
@@ -331,7 +317,7 @@ nlohmann::json ToJson(const ModelReport& report) {
   return {{"model", report.name},
           {"inputs", ValuesJson(report.inputs)},
           {"outputs", ValuesJson(report.outputs)},
-          {"notes", NotesJson(report.notes)},
+          {"notes", WriteFields(report.notes)},
           {"operators", std::move(operators)},
           {"memory", MemoryJson(report)},
           {"totals",

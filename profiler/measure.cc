@@ -116,9 +116,9 @@ class Sampler {
           const Measurement& measurement, const Clock& clock)
       : measurement_(measurement),
         clock_(clock),
-        timer_(std::move(graph), std::move(backend), measurement.settings, measurement.tracker,
-               clock),
-        slice_timer_(timer_.state(), timer_.backend(), measurement.slice_codec, clock),
+        timer_(std::move(graph), std::move(backend), Resolve(measurement.settings),
+               measurement.settings.tracker, clock),
+        slice_timer_(timer_.state(), timer_.backend(), measurement.settings.slice_codec, clock),
         operators_(DescribeOperators(timer_.graph(), timer_.state().layout())),
         slices_(operators_.size()) {
     const PictureFormat format = PictureFormatOf(timer_.graph());
@@ -239,7 +239,7 @@ class Sampler {
       if (frame.kind == FrameDecision::Kind::kChanged) round->made.push_back(std::move(frame));
       round->made.push_back(timer_.Repeat(more));
     }
-    if (measurement_.settings.refresh() == 0) return;
+    if (Resolve(measurement_.settings).refresh() == 0) return;
     for (size_t i = static_cast<size_t>(number) % 2; i < kRefreshedShares.size(); i += 2) {
       const auto rows = std::max(1, static_cast<int>(kRefreshedShares[i] * spec.height));
       const int first = std::uniform_int_distribution<int>(0, spec.height - rows)(random_);
@@ -269,7 +269,7 @@ class Sampler {
     for (const ValueId output : timer_.graph().outputs) {
       if (timer_.graph().value(output).is_constant()) continue;
       const CodedSlice slice = slice_timer_.TimeWhole(
-          output, output == timer_.graph().outputs.front() ? measurement_.most_scores : 0);
+          output, output == timer_.graph().outputs.front() ? measurement_.settings.most_scores : 0);
       sum.bytes += slice.bytes;
       sum.encode_ms += slice.encode_ms;
       sum.decode_ms += slice.decode_ms;
@@ -315,7 +315,7 @@ class Sampler {
       samples->encode_ms.push_back(Milliseconds(middle - begin));
       samples->decode_ms.push_back(Milliseconds(end - middle));
     }
-    if (measurement_.side == Side::kRobot && samples->is_lossy) {
+    if (measurement_.heading.side == Side::kRobot && samples->is_lossy) {
       SampleSeen(stretch, work, decoded, samples);
     }
   }
@@ -483,9 +483,8 @@ void FindErrors(const std::vector<Round>& rounds, Profile* profile) {
 
 Profile Fitted(const Sampler& sampler, const Measurement& measurement) {
   const std::vector<Round> rounds = Undisturbed(sampler.rounds());
-  Profile profile;
-  profile.side = measurement.side;
-  profile.slice_codec = measurement.slice_codec;
+  Profile profile = measurement.heading;
+  profile.slice_codec = measurement.settings.slice_codec;
   profile.operators = sampler.operators();
   for (size_t id = 0; id < profile.operators.size(); ++id) {
     ProfiledOperator& op = profile.operators[id];
@@ -534,8 +533,8 @@ Profile Measure(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> bac
                 const Measurement& measurement, const Clock& clock) {
   Measurement steady = measurement;
   // Frames that rest or are due to be whole would tell nothing.
-  steady.settings.most_work = 0;
-  steady.settings.flush = 0;
+  steady.settings.cache.most_work = 0;
+  steady.settings.cache.flush = 0;
   Sampler sampler(std::move(graph), std::move(backend), steady, clock);
   if (!sampler.Sample()) return {};
   return Fitted(sampler, steady);

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/codec/slice_codec.h"
-#include "common/config/tracker_config.h"
 #include "common/exec/backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
@@ -19,11 +17,8 @@
 namespace cacheinf {
 
 struct Measurement {
-  Side side = Side::kRobot;
-  ReuseSettings settings;
-  TrackerConfig tracker;
-  SliceCodec slice_codec = SliceCodec::kZstd;
-  int most_scores = 0;              // of the first output, that a server sends; 0: all
+  Profile heading;  // what it is of: side, model, machine, build …
+  SharedSettings settings;
   std::vector<std::string> codecs;  // of pictures; those that this machine lacks are left out
   double seconds = 60;              // longer only if a few frames take longer
   std::vector<FittedClip> clips;
@@ -39,9 +34,9 @@ struct Measurement {
 // related to its whole frames; rounds that a busy machine disturbed do not count. The last quarter
 // of every clip is held out and says how well times are predicted.
 //
-// Fills in what is measured; the caller adds what it is of (model, machine, build …). Throws
-// InputError if the settings do not fit the model. REQUIRES: a validated graph that takes pictures,
-// with its schemes chosen, and at least one clip.
+// Returns the heading, with what is measured. Throws InputError if the settings do not fit the
+// model. REQUIRES: a validated graph that takes pictures, with its schemes chosen, and at least one
+// clip.
 Profile Measure(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
                 const Measurement& measurement, const Clock& clock);
 

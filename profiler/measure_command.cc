@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/answer/best_scores.h"
 #include "common/base/output_files.h"
 #include "common/base/status_line.h"
 #include "common/codec/picture_codec.h"
@@ -58,28 +57,19 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop) {
   const RobotConfig& config = command.config;
   std::vector<NamedPath> inputs = {{"--config", command.config_file}, {"--model", config.model}};
-  for (const std::string& clip : command.clips) inputs.push_back({"--clip", clip});
+  ProfileRequest request = command.request;
+  for (const std::string& clip : request.clips) inputs.push_back({"--clip", clip});
   CheckOverwriting(inputs, {{"--out", command.out}});
   CheckWritable({{"--out", command.out}});
-  for (const std::string& codec : command.codecs) (void)ParsePictureCodec(codec);
+  for (const std::string& codec : request.codecs) (void)ParsePictureCodec(codec);
   Graph loaded = LoadGraph(config, /*has_tensors=*/false);
   const int threads = config.threads == 0 ? CoresToUse(DescribeMachine()) : config.threads;
   ChooseSchemes(config, threads, clock, stop, loaded);
-  ProfileRequest request;
-  request.side = command.side;
   request.graph = std::make_shared<const Graph>(std::move(loaded));
   request.make_backend = [&config, threads] { return MakeBackend(config, threads); };
   request.backend = NameOf(config.backend);
   request.threads = threads;
-  request.cache = config.cache;
-  request.tracker = config.tracker;
-  request.slice_codec = config.server.slice_codec;
-  request.most_scores = ScoresRead(*request.graph, config);
-  request.clips = command.clips;
-  request.frames = command.frames;
-  request.codecs = command.codecs;
-  request.watts = command.watts;
-  request.seconds = command.seconds;
+  request.settings = SharedSettingsOf(config, *request.graph);
   StatusLine status(clock);
   const auto [profile, was_known] = ObtainProfile(
       request, command.out, command.measure_again, clock, [&](double done, double left_s) {

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
@@ -16,12 +15,7 @@ namespace cacheinf {
 struct MeasureCommand {
   RobotConfig config;       // the robot's, also on the server
   std::string config_file;  // where it came from, if from a file
-  Side side = Side::kRobot;
-  std::vector<std::string> clips;  // sources; none: generated motion
-  int frames = 120;                // of each
-  std::vector<std::string> codecs = DefaultPictureCodecs();
-  double seconds = 60;
-  std::vector<double> watts;  // computing, sending, waiting; empty: unknown
+  ProfileRequest request;   // what is configured is filled in
   std::filesystem::path out;
   bool measure_again = false;
 };

@@ -8,7 +8,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "common/answer/agreement.h"
@@ -16,6 +15,7 @@
 #include "common/base/build_id.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "common/base/log.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/schemes.h"
@@ -79,28 +79,29 @@ std::optional<double> WinogradDifference(const ProfileRequest& request, const Fi
 
 // Everything that shares and times depend on, except for the machine.
 std::string SettingsText(const ProfileRequest& request) {
-  CacheConfig cache = request.cache;
+  SharedSettings settings = request.settings;
   nlohmann::ordered_json json = {
-      {"cache", nlohmann::ordered_json::parse(WriteJson(cache.Fields()))},
-      {"tracker", NameOf(request.tracker.kind)},
-      {"threshold", request.tracker.change.threshold},
-      {"most_scores", request.most_scores}};
+      {"cache", nlohmann::ordered_json::parse(WriteJson(settings.cache.Fields()))},
+      {"tracker", NameOf(settings.tracker.kind)},
+      {"threshold", settings.tracker.change.threshold},
+      {"most_scores", settings.most_scores}};
   // Then both sides have the same schemes.
-  if (cache.policy == CacheConfig::Policy::kExact) {
+  if (settings.cache.policy == CacheConfig::Policy::kExact) {
     json["winograd_layers"] = WinogradLayersOf(*request.graph);
   }
   return json.dump();
 }
 
 std::string SampledText(const ProfileRequest& request) {
-  return nlohmann::json{{"clips", request.clips}, {"codecs", request.codecs}}.dump(
-      -1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
+  return TextOf(nlohmann::json{{"clips", request.clips}, {"codecs", request.codecs}});
 }
 
-auto KeyOf(const Profile& profile) {
-  return std::tie(profile.side, profile.model_checksum, profile.settings, profile.sampled,
-                  profile.machine_fingerprint, profile.build, profile.backend, profile.threads,
-                  profile.slice_codec, profile.winograd_layers);
+// What makes a measurement another one.
+std::string KeyOf(const Profile& profile) {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", NameOf(profile.side), profile.model_checksum,
+                     profile.settings, profile.sampled, profile.machine_fingerprint, profile.build,
+                     profile.backend, profile.threads, NameOf(profile.slice_codec),
+                     fmt::join(profile.winograd_layers, ","));
 }
 
 // Returns the file's profile if it has the same heading.
@@ -127,19 +128,6 @@ bool SetWatts(const std::vector<double>& watts, Profile* profile) {
   return !std::ranges::equal(before, watts);
 }
 
-void TakeHeading(const Profile& heading, Profile* profile) {
-  profile->model = heading.model;
-  profile->model_checksum = heading.model_checksum;
-  profile->settings = heading.settings;
-  profile->sampled = heading.sampled;
-  profile->machine = heading.machine;
-  profile->machine_fingerprint = heading.machine_fingerprint;
-  profile->build = heading.build;
-  profile->backend = heading.backend;
-  profile->threads = heading.threads;
-  profile->winograd_layers = heading.winograd_layers;
-}
-
 }  // namespace
 
 std::vector<std::string> DefaultPictureCodecs() {
@@ -163,18 +151,13 @@ Profile Heading(const ProfileRequest& request) {
   profile.build = BuildId();
   profile.backend = request.backend;
   profile.threads = request.threads;
-  profile.slice_codec = request.slice_codec;
+  profile.slice_codec = request.settings.slice_codec;
   profile.winograd_layers = WinogradLayersOf(*request.graph);
   return profile;
 }
 
 std::string NameOf(const ProfileRequest& request) {
-  const Profile heading = Heading(request);
-  const std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", NameOf(heading.side), heading.model_checksum,
-                  heading.settings, heading.sampled, heading.machine_fingerprint, heading.build,
-                  heading.backend, heading.threads, NameOf(heading.slice_codec),
-                  fmt::join(heading.winograd_layers, ","));
+  const std::string text = KeyOf(Heading(request));
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
@@ -195,11 +178,8 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
     }
   }
   Measurement measurement;
-  measurement.side = request.side;
-  measurement.settings = Resolve(request.cache, request.tracker.change);
-  measurement.tracker = request.tracker;
-  measurement.slice_codec = heading.slice_codec;
-  measurement.most_scores = request.most_scores;
+  measurement.heading = heading;
+  measurement.settings = request.settings;
   measurement.codecs = request.codecs;
   measurement.seconds = request.seconds;
   measurement.read_answer = request.read_answer;
@@ -214,7 +194,6 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   };
   Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
   if (is_ended) throw InputError("stopped: no profile is written");
-  TakeHeading(heading, &profile);
   profile.winograd_difference = WinogradDifference(request, measurement.clips.front());
   SetWatts(request.watts, &profile);
   if (is_generated) {

@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/codec/slice_codec.h"
-#include "common/config/cache_config.h"
-#include "common/config/tracker_config.h"
 #include "common/exec/backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "common/plan/profile.h"
+#include "common/reuse/settings.h"
 
 namespace cacheinf {
 
@@ -31,10 +29,7 @@ struct ProfileRequest {
   std::function<std::unique_ptr<Backend>()> make_backend;
   std::string backend;
   int threads = 1;
-  CacheConfig cache;  // the robot's, also on the server
-  TrackerConfig tracker;
-  SliceCodec slice_codec = SliceCodec::kZstd;
-  int most_scores = 0;             // see Measurement
+  SharedSettings settings;         // the robot's, also on the server
   std::vector<std::string> clips;  // sources; none: generated motion
   int frames = 120;                // of each
   std::vector<std::string> codecs = DefaultPictureCodecs();

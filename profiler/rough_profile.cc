@@ -100,11 +100,11 @@ void TimeAnswer(const ProfileRequest& request, const CompiledModel& model, const
   FrameDecision whole;
   whole.kind = FrameDecision::Kind::kWhole;
   state->Apply(whole, clip.picture(0), {});
-  SliceTimer timer(*state, model.backend(), request.slice_codec, clock);
+  SliceTimer timer(*state, model.backend(), request.settings.slice_codec, clock);
   for (const ValueId output : graph.outputs) {
     if (graph.value(output).is_constant()) continue;
     const bool is_first = output == graph.outputs.front();
-    const CodedSlice slice = timer.TimeWhole(output, is_first ? request.most_scores : 0);
+    const CodedSlice slice = timer.TimeWhole(output, is_first ? request.settings.most_scores : 0);
     profile->answer_bytes += slice.bytes;
     profile->answer_encode_ms += slice.encode_ms;
     profile->answer_decode_ms += slice.decode_ms;
@@ -135,7 +135,7 @@ Profile RoughProfile(const ProfileRequest& request,
                      const std::shared_ptr<const CompiledModel>& model, const Clock& clock) {
   const Graph& graph = *request.graph;
   const PictureFormat format = PictureFormatOf(graph);
-  ModelState state(model, OptionsFor(Resolve(request.cache, request.tracker.change), graph));
+  ModelState state(model, OptionsFor(Resolve(request.settings), graph));
   Profile profile = Heading(request);
   profile.assumptions.emplace_back("all but a whole frame's time and its answer is a rough guess");
   profile.operators = DescribeOperators(graph, state.layout());

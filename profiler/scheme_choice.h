@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/words.h"
 #include "common/config/robot_config.h"
 #include "common/exec/backend.h"
-#include "common/model/graph/graph.h"
+#include "common/model/graph/words.h"
 
 namespace cacheinf {
 
@@ -47,8 +46,6 @@ NamedSchemes SchemesOf(const Graph& graph);
 // Sets these schemes whatever is configured. Throws InputError if the graph's convolutions differ
 // in name or number, or one cannot use its scheme.
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
-
-constexpr Words<2> WordsOf(Scheme) { return {"direct", "winograd"}; }
 
 }  // namespace cacheinf
 

@@ -93,11 +93,7 @@ std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& mode
   };
   request.backend = NameOf(backend_);
   request.threads = threads_;
-  request.cache = settings.cache;
-  request.tracker.kind = settings.tracker;
-  request.tracker.change.threshold = settings.change_threshold;
-  request.slice_codec = settings.slice_codec;
-  request.most_scores = settings.most_scores;
+  request.settings = settings.shared;
   request.codecs.clear();
   for (const ProfiledCodec& codec : order.robot.codecs) request.codecs.push_back(codec.codec);
   request.seconds = kSecondsToMeasure;

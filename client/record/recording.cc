@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <sstream>
 #include <string_view>
@@ -13,9 +12,9 @@
 #include <utility>
 
 #include "common/answer/outputs.h"
-#include "common/base/checked_json.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "common/base/npy.h"
 #include "common/exec/decision_text.h"
 #include "common/source/opencv_picture.h"
@@ -24,7 +23,6 @@ namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 5;
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
@@ -37,8 +35,6 @@ uint64_t Hash(const Word* words, size_t count, uint64_t hash = kHashBasis) {
   for (size_t i = 0; i < count; ++i) hash = (hash ^ words[i]) * kHashPrime;
   return hash;
 }
-
-std::string Hex(uint64_t number) { return fmt::format("{:016x}", number); }
 
 std::string FileName(const FrameRecord& record, std::string_view extension) {
   return fmt::format("{:06}.{}", record.frame, extension);
@@ -56,34 +52,60 @@ void WriteFrame(const RecordedFrame& kept, const fs::path& folder) {
   }
 }
 
-std::string LineOf(const FrameRecord& record) {
-  Json json = {{"frame", record.frame},
-               {"stamp_ns", record.stamp.count()},
-               {"name", record.name},
-               {"forget", record.verdict.forget},
-               {"level", NameOf(record.verdict.level)},
-               {"slow", record.verdict.is_slow},
-               {"latency_ms", record.latency_ms}};
-  if (record.decision) json["decision"] = Json::parse(ToText(*record.decision));
-  if (record.refresh) json["refresh"] = Json::parse(ToText(*record.refresh));
-  if (record.has_outputs()) {
-    json["outputs"] = Hex(record.outputs);
-    json["answer"] = Json::parse(record.answer);
-  }
-  if (!record.error.empty()) {
-    json["error"] = record.error;
-    json["failed_step"] = NameOf(record.failed_step);
-  }
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}  // namespace
+
+template <MaybeConst<NamedScheme> T, typename Visit>
+void VisitFields(T& named, Visit& visit) {
+  visit("layer", named.layer);
+  visit("scheme", named.scheme);
 }
 
-Json JsonOf(const NamedSchemes& schemes) {
-  Json json = Json::array();
-  for (const NamedScheme& named : schemes) {
-    json.push_back({{"layer", named.layer}, {"scheme", NameOf(named.scheme)}});
-  }
-  return json;
+// All but the configuration and the frames.
+template <MaybeConst<Recording> T, typename Visit>
+void VisitFields(T& recording, Visit& visit) {
+  visit.Constant("version", kVersion);
+  visit("reason", recording.reason);
+  visit("detail", recording.detail);
+  if constexpr (!Visit::kReads) visit("frames", recording.frames.size());
+  visit("build", recording.build);
+  visit.Hex("model_hash", recording.model_hash);
+  visit("schemes", recording.schemes);
 }
+
+template <MaybeConst<FrameRecord> T, typename Visit>
+void VisitFields(T& record, Visit& visit) {
+  visit("frame", record.frame, kNotNegative);
+  auto stamp_ns = record.stamp.count();
+  visit("stamp_ns", stamp_ns);
+  visit("name", record.name);
+  visit("forget", record.verdict.forget);
+  visit("level", record.verdict.level);
+  visit("slow", record.verdict.is_slow);
+  if constexpr (!Visit::kReads) visit("latency_ms", record.latency_ms);
+  const auto visit_decision = [&](const char* key, auto& decision) {
+    if (!visit.Has(key, decision.has_value())) return;
+    if constexpr (Visit::kReads) decision.emplace();
+    visit(key, *decision);
+  };
+  visit_decision("decision", record.decision);
+  visit_decision("refresh", record.refresh);
+  const auto visit_error = [&] {
+    if (!visit.Has("error", !record.error.empty())) return;
+    visit("error", record.error);
+    visit.Check(!record.error.empty(), "error", "a text that is not empty");
+    visit("failed_step", record.failed_step);
+  };
+  // It says whether there are outputs.
+  if constexpr (Visit::kReads) visit_error();
+  if (record.has_outputs()) {
+    visit.Hex("outputs", record.outputs);
+    if constexpr (!Visit::kReads) visit("answer", FieldsJson::parse(record.answer));
+  }
+  if constexpr (!Visit::kReads) visit_error();
+  if constexpr (Visit::kReads) record.stamp = std::chrono::nanoseconds(stamp_ns);
+}
+
+namespace {
 
 void WriteFiles(const Recording& recording, const fs::path& folder) {
   fs::create_directories(folder / "frames");
@@ -92,53 +114,10 @@ void WriteFiles(const Recording& recording, const fs::path& folder) {
   std::string lines;
   for (const auto& frame : recording.frames) {
     WriteFrame(*frame, folder);
-    lines += LineOf(frame->record);
+    lines += TextOf(WriteFields(frame->record)) + "\n";
   }
   WriteFile(folder / "frames.jsonl", lines);
-  const Json about = {{"version", kVersion},
-                      {"reason", recording.reason},
-                      {"detail", recording.detail},
-                      {"frames", recording.frames.size()},
-                      {"build", recording.build},
-                      {"model_hash", Hex(recording.model_hash)},
-                      {"schemes", JsonOf(recording.schemes)}};
-  WriteFile(folder / "recording.json",
-            about.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
-}
-
-NamedSchemes ReadSchemes(const CheckedJson& about) {
-  NamedSchemes schemes;
-  for (const CheckedJson& reader : about.Objects("schemes")) {
-    schemes.push_back({reader.Text("layer"), reader.Choice<Scheme>("scheme")});
-  }
-  return schemes;
-}
-
-std::optional<FrameDecision> DecisionOf(const CheckedJson& reader, const char* key) {
-  if (!reader.Has(key)) return std::nullopt;
-  const CheckedJson decision = reader.Object(key);
-  return ReadFrameDecision(decision.json().dump(), decision.name());
-}
-
-FrameRecord ParseLine(const std::string& line, const std::string& name) {
-  const CheckedJson reader(line, name);
-  FrameRecord record;
-  record.frame = reader.Integer("frame", 0);
-  record.stamp = std::chrono::nanoseconds(reader.Integer("stamp_ns"));
-  record.name = reader.Text("name");
-  record.verdict.forget = reader.Bool("forget");
-  record.verdict.level = reader.Choice<SafetyLevel>("level");
-  record.verdict.is_slow = reader.Bool("slow");
-  record.decision = DecisionOf(reader, "decision");
-  record.refresh = DecisionOf(reader, "refresh");
-  if (reader.Has("error")) {
-    record.error = reader.Text("error");
-    if (record.error.empty()) reader.Refuse("error", "a text that is not empty");
-    record.failed_step = reader.Choice<FrameStep>("failed_step");
-  }
-  if (!record.has_outputs()) return record;
-  record.outputs = reader.Hex("outputs");
-  return record;
+  WriteFile(folder / "recording.json", TextOf(WriteFields(recording), 2) + "\n");
 }
 
 }  // namespace
@@ -181,16 +160,8 @@ Recording ReadRecording(const fs::path& folder) {
     throw InputError(fmt::format("{}: no such folder", folder.string()));
   }
   const std::string about_name = (folder / "recording.json").string();
-  const CheckedJson about(ReadFile(about_name, kLargestFile), about_name);
-  if (about.Integer("version") != kVersion) {
-    about.Refuse("version", std::to_string(kVersion));
-  }
-  Recording recording;
-  recording.reason = about.Text("reason");
-  recording.detail = about.Text("detail");
-  recording.build = about.Text("build");
-  recording.model_hash = about.Hex("model_hash");
-  recording.schemes = ReadSchemes(about);
+  auto recording =
+      ReadFields<Recording>(JsonReader(ReadFile(about_name, kLargestFile), about_name));
   recording.config = LoadRobotConfig(folder / "config.json");
   const std::string lines_name = (folder / "frames.jsonl").string();
   std::istringstream lines(ReadFile(lines_name, kLargestFile));
@@ -198,7 +169,7 @@ Recording ReadRecording(const fs::path& folder) {
   for (std::string line; std::getline(lines, line);) {
     const std::string name = fmt::format("{}, line {}", lines_name, ++number);
     auto frame = std::make_shared<RecordedFrame>();
-    frame->record = ParseLine(line, name);
+    frame->record = ReadFields<FrameRecord>(JsonReader(line, name));
     const std::optional<FrameDecision>& decision = frame->record.decision;
     if (number == 1 && decision && decision->base != -1) {
       throw InputError(name + ": a recording must begin with a frame that needs none before it");

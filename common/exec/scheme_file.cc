@@ -5,79 +5,62 @@
 
 #include <cstdint>
 #include <fstream>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "common/base/log.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr int kFormat = 2;
 constexpr uint64_t kLargestFile = 1 << 20;
-constexpr double kLongestMs = 1e9;
+constexpr Real kMs = {0, 1e9, "milliseconds"};
 
-json ToJson(const SchemeKey& key) {
-  return {{"machine", key.machine},
-          {"build", key.build},
-          {"model", key.model},
-          {"threads", key.threads}};
+}  // namespace
+
+template <MaybeConst<SchemeKey> T, typename Visit>
+void VisitFields(T& key, Visit& visit) {
+  visit("build", key.build);
+  visit("machine", key.machine);
+  visit("model", key.model);
+  visit("threads", key.threads);
 }
 
-double TimeOf(const json& layer, const char* scheme) {
-  const double time_ms = layer.at(scheme).get<double>();
-  if (!(time_ms >= 0.0 && time_ms <= kLongestMs)) {
-    throw InputError(fmt::format("a time of {} ms", time_ms));
-  }
-  return time_ms;
+template <MaybeConst<LayerTimes> T, typename Visit>
+void VisitFields(T& layer, Visit& visit) {
+  visit("direct_ms", layer.direct_ms, kMs);
+  visit("layer", layer.layer);
+  visit("winograd_ms", layer.winograd_ms, kMs);
 }
 
-int PixelsOf(const json& layer) {
-  const json& count = layer.at("small_tiles_up_to");
-  const int64_t pixels = count.is_number_integer() ? count.get<int64_t>() : -1;
-  if (pixels < 0 || pixels > std::numeric_limits<int>::max()) {
-    throw InputError("a number of pixels that cannot be");
-  }
-  return static_cast<int>(pixels);
+template <MaybeConst<LayerTiles> T, typename Visit>
+void VisitFields(T& layer, Visit& visit) {
+  visit("layer", layer.layer);
+  visit("small_tiles_up_to", layer.small_tiles_up_to, kNotNegative);
 }
 
-// Throws InputError or json::exception.
-MeasuredLayers Parse(const std::string& text, const SchemeKey& key) {
-  const json file = json::parse(text);
-  if (file.at("format") != kFormat) throw InputError("another format");
-  if (file.at("key") != ToJson(key)) throw InputError("measured of something else");
-  MeasuredLayers layers;
-  for (const json& layer : file.at("layers")) {
-    layers.schemes.push_back({layer.at("layer").get<std::string>(), TimeOf(layer, "direct_ms"),
-                              TimeOf(layer, "winograd_ms")});
-  }
-  for (const json& layer : file.at("tiles")) {
-    layers.tiles.push_back({layer.at("layer").get<std::string>(), PixelsOf(layer)});
-  }
-  return layers;
-}
+namespace {
 
-std::string Write(const SchemeKey& key, const MeasuredLayers& measured) {
-  json layers = json::array();
-  for (const LayerTimes& layer : measured.schemes) {
-    layers.push_back({{"layer", layer.layer},
-                      {"direct_ms", layer.direct_ms},
-                      {"winograd_ms", layer.winograd_ms}});
-  }
-  json tiles = json::array();
-  for (const LayerTiles& layer : measured.tiles) {
-    tiles.push_back({{"layer", layer.layer}, {"small_tiles_up_to", layer.small_tiles_up_to}});
-  }
-  const json file = {
-      {"format", kFormat}, {"key", ToJson(key)}, {"layers", layers}, {"tiles", tiles}};
-  return file.dump(2) + "\n";
+struct SchemeFileContent {
+  int format = kFormat;
+  SchemeKey key;
+  MeasuredLayers measured;
+};
+
+template <MaybeConst<SchemeFileContent> T, typename Visit>
+void VisitFields(T& file, Visit& visit) {
+  visit("format", file.format);
+  if (file.format != kFormat) return;
+  visit("key", file.key);
+  visit("layers", file.measured.schemes);
+  visit("tiles", file.measured.tiles);
 }
 
 }  // namespace
@@ -92,11 +75,11 @@ std::optional<MeasuredLayers> ReadSchemeFile(const fs::path& path, const SchemeK
   if (!fs::exists(path, error)) return std::nullopt;
   std::string why;
   try {
-    return Parse(ReadFile(path, kLargestFile), key);
+    auto file = ReadFields<SchemeFileContent>(JsonReader(ReadFile(path, kLargestFile), "damaged"));
+    if (file.format == kFormat && file.key == key) return std::move(file.measured);
+    why = file.format == kFormat ? "measured of something else" : "another format";
   } catch (const InputError& refusal) {
     why = refusal.what();
-  } catch (const json::exception&) {
-    why = "damaged";
   }
   LogWarning(fmt::format("{} is not used: {}", path.string(), why));
   return std::nullopt;
@@ -108,7 +91,7 @@ void WriteSchemeFile(const fs::path& path, const SchemeKey& key, const MeasuredL
   // Robots that start at once must not write to the same file.
   const fs::path unfinished = path.string() + fmt::format(".{}", getpid());
   std::ofstream file(unfinished, std::ios::binary);
-  file << Write(key, layers) << std::flush;
+  file << WriteFields(SchemeFileContent{kFormat, key, layers}).dump(2) << "\n" << std::flush;
   if (file) fs::rename(unfinished, path, error);
   if (file && !error) return;
   fs::remove(unfinished, error);

@@ -17,6 +17,8 @@ struct SchemeKey {
   std::string build;
   std::string model;  // ModelDigest
   int threads = 1;
+
+  bool operator==(const SchemeKey&) const = default;
 };
 
 struct MeasuredLayers {

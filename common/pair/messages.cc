@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -11,7 +12,9 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/fields.h"
 #include "common/exec/decision_text.h"
+#include "common/model/graph/words.h"
 #include "sparse_ops/mask/wire.h"
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie");
@@ -19,69 +22,83 @@ static_assert(std::endian::native == std::endian::little, "numbers are copied as
 namespace cacheinf::message {
 namespace {
 
-constexpr int64_t kMostNumber = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostText = 1024;
 constexpr size_t kMostJson = size_t{1} << 16;
 constexpr size_t kMostBytes = size_t{1} << 30;
 constexpr size_t kMostItems = size_t{1} << 20;
 constexpr size_t kMostMaskWords = size_t{1} << 20;  // for 8192 × 8192 pixels
-constexpr int kLongestShift = 1 << 14;
 
-// Writer and Reader have the same functions, one per kind of field, so that VisitFields lists each
-// message's fields once for both. Names appear in refusals.
+constexpr Real kShare = {0, 1};
+constexpr Real kNotNegativeFloat = {0, std::numeric_limits<float>::max()};
+
+// This way round NaN is within no bounds.
+bool IsWithin(double number, const Real& bounds) { return bounds.Has(number); }
+
+template <typename Integer>
+bool IsWithin(Integer number, const Whole& bounds) {
+  return std::cmp_greater_equal(number, bounds.least) &&
+         (bounds.most == Whole().most || std::cmp_less_equal(number, bounds.most));
+}
+
+// Writer and Reader visit messages' fields (common/base/fields.h). Names appear in refusals.
 
 class Writer {
  public:
   template <typename T>
-  void Number(const char* /*name*/, T& number, T /*least*/, T /*most*/) {
-    Put(&number, sizeof(number));
+  void operator()(const char* name, T& field, const auto&... /*bounds*/) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      Text(field, kMostText);
+    } else if constexpr (std::is_same_v<T, cacheinf::Mask>) {
+      Mask(name, field);
+    } else if constexpr (std::is_same_v<T, CacheConfig>) {
+      Text(WriteJson(field.Fields()), kMostJson);
+    } else {
+      static_assert(std::is_arithmetic_v<T> || (std::is_enum_v<T> && sizeof(T) == 1));
+      Put(&field, sizeof(field));
+    }
   }
-  template <typename Enum>
-  void Choice(const char* /*name*/, Enum& value, size_t /*count*/) {
-    static_assert(sizeof(value) == 1);
-    Put(&value, 1);
-  }
-  void Text(const char* /*name*/, std::string& text, size_t most) {
-    const size_t length = std::min(text.size(), most);
-    Length(length);
-    Put(text.data(), length);
-  }
-  void Bytes(const char* name, std::vector<uint8_t>& bytes) { Array(name, bytes); }
   template <typename T>
-  void Array(const char* /*name*/, std::vector<T>& numbers) {
+  void operator()(const char* /*name*/, std::vector<T>& numbers, const auto&... /*bounds*/) {
     Length(numbers.size());
     Put(numbers.data(), numbers.size() * sizeof(T));
   }
-  // `visit(item)` visits an item's fields.
+  // Of an enum whose values have no words.
+  template <typename Enum>
+  void Choice(const char* name, Enum& value, size_t /*count*/) {
+    (*this)(name, value);
+  }
+  // `visit(item, visitor)` visits an item's fields.
   template <typename T, typename Visit>
   void List(const char* /*name*/, std::vector<T>& items, const Visit& visit) {
     Length(items.size());
-    for (T& item : items) visit(item);
+    for (T& item : items) visit(item, *this);
   }
-  // A value that nearly always is the default.
-  template <typename T, typename Visit>
-  void Rare(const char* /*name*/, T& value, bool is_default, const Visit& visit) {
-    uint8_t is_there = is_default ? 0 : 1;
-    Put(&is_there, 1);
-    if (!is_default) visit(value);
-  }
-  void Mask(const char* /*name*/, cacheinf::Mask& mask) {
-    const ConstMaskView view = std::as_const(mask);
-    if (view.pixel_count() == 0) return Length(0);
-    std::vector<uint8_t> bytes(MaxEncodedMaskBytes(view.height, view.width));
-    bytes.resize(EncodeMask(view, bytes.data()));
-    Array("", bytes);
-  }
-  void Cache(const char* name, CacheConfig& cache) {
-    std::string text = WriteJson(cache.Fields());
-    Text(name, text, kMostJson);
+  // Numbers that nearly always are the usual ones.
+  template <typename T, size_t kCount>
+  void Tuple(const char* name, const std::array<T*, kCount>& numbers, bool is_usual,
+             const auto& /*bounds*/) {
+    bool is_there = !is_usual;
+    (*this)(name, is_there);
+    if (is_usual) return;
+    for (T* const number : numbers) (*this)(name, *number);
   }
   void Check(const char* /*fault*/) {}
-  bool is_sound() const { return true; }
 
   std::vector<uint8_t> bytes;
 
  private:
+  void Text(const std::string& text, size_t most) {
+    const size_t length = std::min(text.size(), most);
+    Length(length);
+    Put(text.data(), length);
+  }
+  void Mask(const char* name, const cacheinf::Mask& mask) {
+    const ConstMaskView view = mask;
+    if (view.pixel_count() == 0) return Length(0);
+    std::vector<uint8_t> coded(MaxEncodedMaskBytes(view.height, view.width));
+    coded.resize(EncodeMask(view, coded.data()));
+    (*this)(name, coded);
+  }
   void Length(size_t length) {
     const auto number = static_cast<uint32_t>(length);
     Put(&number, sizeof(number));
@@ -99,12 +116,41 @@ class Reader {
   explicit Reader(std::span<const uint8_t> bytes) : rest_(bytes) {}
 
   template <typename T>
-  void Number(const char* name, T& number, T least, T most) {
+  void operator()(const char* name, T& field) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      Text(name, field, kMostText);
+    } else if constexpr (std::is_same_v<T, cacheinf::Mask>) {
+      Mask(name, field);
+    } else if constexpr (std::is_same_v<T, CacheConfig>) {
+      Cache(name, field);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      Choice(name, field, 2);
+    } else if constexpr (std::is_enum_v<T>) {
+      Choice(name, field, WordsOf(field).size());
+    } else {
+      static_assert(std::is_integral_v<T>);
+      (*this)(name, field, Whole());
+    }
+  }
+  template <typename T>
+  void operator()(const char* name, T& number, const auto& bounds) {
     T read{};
     if (!Take(name, &read, sizeof(read))) return;
-    // This way round it refuses NaN, too.
-    if (!(read >= least && read <= most)) return Refuse(name, "is out of bounds");
+    if (!IsWithin(read, bounds)) return Refuse(name, "is out of bounds");
     number = read;
+  }
+  template <typename T>
+  void operator()(const char* name, std::vector<T>& numbers) {
+    numbers.resize(Length(name, sizeof(T) == 1 ? kMostBytes : kMostItems, sizeof(T)));
+    if (!numbers.empty()) Take(name, numbers.data(), numbers.size() * sizeof(T));
+  }
+  template <typename T>
+  void operator()(const char* name, std::vector<T>& numbers, const auto& bounds) {
+    (*this)(name, numbers);
+    const auto is_sound = [&](T number) { return IsWithin(number, bounds); };
+    if (!std::all_of(numbers.begin(), numbers.end(), is_sound)) {
+      Refuse(name, fmt::format("must be {}", bounds.range));
+    }
   }
   template <typename Enum>
   void Choice(const char* name, Enum& value, size_t count) {
@@ -113,29 +159,37 @@ class Reader {
     if (read >= count) return Refuse(name, "is unknown");
     value = static_cast<Enum>(read);
   }
-  void Text(const char* name, std::string& text, size_t most) {
-    const size_t length = Length(name, most, 1);
-    text.assign(reinterpret_cast<const char*>(rest_.data()), length);
-    rest_ = rest_.subspan(length);
-  }
-  void Bytes(const char* name, std::vector<uint8_t>& bytes) { Array(name, bytes, kMostBytes); }
-  template <typename T>
-  void Array(const char* name, std::vector<T>& numbers, size_t most = kMostItems) {
-    numbers.resize(Length(name, most, sizeof(T)));
-    if (!numbers.empty()) Take(name, numbers.data(), numbers.size() * sizeof(T));
-  }
   template <typename T, typename Visit>
   void List(const char* name, std::vector<T>& items, const Visit& visit) {
     // An item takes at least a byte, and memory grows as items are read.
     const size_t length = Length(name, kMostItems, 1);
     items.clear();
-    for (size_t i = 0; i < length && is_sound(); ++i) visit(items.emplace_back());
+    for (size_t i = 0; i < length && is_sound(); ++i) visit(items.emplace_back(), *this);
   }
-  template <typename T, typename Visit>
-  void Rare(const char* name, T& value, bool /*is_default*/, const Visit& visit) {
+  template <typename T, size_t kCount>
+  void Tuple(const char* name, const std::array<T*, kCount>& numbers, bool /*is_usual*/,
+             const auto& bounds) {
     bool is_there = false;
-    Choice(name, is_there, 2);
-    if (is_there) visit(value);
+    (*this)(name, is_there);
+    if (!is_there) return;
+    for (T* const number : numbers) (*this)(name, *number, bounds);
+  }
+  // For faults that show only in several fields together.
+  void Check(const char* fault) {
+    if (fault != nullptr && is_sound()) fault_ = fault;
+  }
+
+  std::string Finish() {
+    if (is_sound() && !rest_.empty()) fault_ = "goes on after its end";
+    return fault_;
+  }
+
+ private:
+  bool is_sound() const { return fault_.empty(); }
+  void Text(const char* name, std::string& text, size_t most) {
+    const size_t length = Length(name, most, 1);
+    text.assign(reinterpret_cast<const char*>(rest_.data()), length);
+    rest_ = rest_.subspan(length);
   }
   void Mask(const char* name, cacheinf::Mask& mask) {
     const size_t length = Length(name, kMostBytes, 1);
@@ -157,18 +211,6 @@ class Reader {
       Refuse(name, fmt::format("is not a configuration: {}", error.what()));
     }
   }
-  // For faults that show only in several fields together.
-  void Check(const char* fault) {
-    if (fault != nullptr && is_sound()) fault_ = fault;
-  }
-  bool is_sound() const { return fault_.empty(); }
-
-  std::string Finish() {
-    if (is_sound() && !rest_.empty()) fault_ = "goes on after its end";
-    return fault_;
-  }
-
- private:
   bool Take(const char* name, void* data, size_t size) {
     if (!is_sound()) return false;
     if (size > rest_.size()) {
@@ -195,196 +237,110 @@ class Reader {
   std::string fault_;
 };
 
-template <typename Visitor, typename T>
-void VisitShare(Visitor& visit, const char* name, T& share) {
-  visit.Number(name, share, T{0}, T{1});
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Hello& hello) {
-  visit.Number("protocol", hello.protocol, 0u, std::numeric_limits<uint32_t>::max());
-  if (hello.protocol != Hello::kProtocol) return visit.Check("the protocol is another one");
-  visit.Text("build", hello.build, kMostText);
-  visit.Number("checksum", hello.model.checksum, uint64_t{0}, ~uint64_t{0});
-  visit.Number("model's bytes", hello.model.bytes, uint64_t{0}, ~uint64_t{0});
-  visit.Text("robot", hello.robot, kMostText);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Welcome& welcome) {
-  visit.Choice("needs_model", welcome.needs_model, 2);
-  visit.Text("arithmetic", welcome.arithmetic, kMostText);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, ModelPiece& piece) {
-  visit.Number("offset", piece.offset, uint64_t{0}, ~uint64_t{0});
-  visit.Bytes("bytes", piece.bytes);
-}
-
-constexpr float kLargest = std::numeric_limits<float>::max();
-
-template <typename Visitor>
-void VisitPolicy(Visitor& visit, ChangePolicy& policy) {
-  constexpr int kMostPixels = 1 << 16;
+void VisitPolicy(ChangePolicy& policy, auto& visit) {
+  constexpr Whole kPixels = {0, 1 << 16};
   visit.Choice("policy", policy.kind, 3);
-  visit.Number("threshold", policy.threshold, 0.0f, kLargest);
-  visit.Number("growth", policy.growth, 0, kMostPixels);
-  visit.Number("stem", policy.stem_depth, 0, kMostPixels);
+  visit("threshold", policy.threshold, kNotNegativeFloat);
+  visit("growth", policy.growth, kPixels);
+  visit("stem", policy.stem_depth, kPixels);
   InverseSpreads spreads = policy.spreads ? *policy.spreads : InverseSpreads();
-  visit.List("spreads", spreads, [&](std::vector<float>& channels) {
-    visit.Array("spreads", channels);
-    const auto is_sound = [](float inverse) { return inverse > 0.0f && inverse <= kLargest; };
-    if (!std::all_of(channels.begin(), channels.end(), is_sound)) {
-      visit.Check("spreads must be positive numbers");
-    }
+  visit.List("spreads", spreads, [](std::vector<float>& channels, auto& visit) {
+    visit("spreads", channels,
+          Real{std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max(),
+               "positive numbers"});
   });
   policy.spreads.reset();
   if (!spreads.empty()) policy.spreads = std::make_shared<const InverseSpreads>(std::move(spreads));
   if (policy.threshold > 0.0f && !policy.spreads) visit.Check("a threshold needs spreads");
 }
 
-template <typename Visitor>
-void VisitFields(Visitor& visit, Settings& settings) {
-  visit.Number("version", settings.version, int64_t{0}, kMostNumber);
-  visit.Choice("mode", settings.mode, 2);
-  visit.List("schemes", settings.schemes,
-             [&](Scheme& scheme) { visit.Choice("schemes", scheme, 2); });
-  visit.Choice("takes_fastest", settings.takes_fastest, 2);
-  visit.Choice("slice_codec", settings.slice_codec, 4);
-  VisitPolicy(visit, settings.policy);
-  visit.Choice("keep", settings.keep, 4);
-  const bool keeps = settings.keep == Keep::kAll || settings.keep == Keep::kChosen;
-  if (!keeps) visit.Check("all values must be kept, or chosen ones");
-  visit.Array("kept", settings.kept);
-  visit.List("cuts", settings.cuts, [&](Cut& cut) {
-    visit.Number("a cut's operator", cut.after, -1, std::numeric_limits<OpId>::max());
-    visit.Number("a cut's share", cut.robot_thousandths, 0, Cut::kAll);
-  });
-  visit.Cache("cache", settings.cache);
-  visit.Choice("tracker", settings.tracker, 2);
-  VisitShare(visit, "change_threshold", settings.change_threshold);
-  visit.Number("most_scores", settings.most_scores, 0, std::numeric_limits<int>::max());
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Profile& profile) {
-  VisitFields(visit, profile.settings);
-  visit.Bytes("profile", profile.profile);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Schedule& schedule) {
-  visit.Bytes("schedule", schedule.schedule);
-  visit.Choice("is_rough", schedule.is_rough, 2);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Ready& ready) {
-  visit.Number("settings", ready.settings, int64_t{0}, kMostNumber);
-}
-
-template <typename Visitor>
-void VisitHomography(Visitor& visit, const char* name, Homography& homography) {
-  constexpr double kFinite = std::numeric_limits<double>::max();
-  visit.Rare(name, homography, homography.IsIdentity(), [&](Homography& read) {
-    for (auto& row : read.m) {
-      for (double& entry : row) visit.Number(name, entry, -kFinite, kFinite);
+template <typename Message, typename Visit>
+void VisitFields(Message& m, Visit& visit) {
+  if constexpr (std::is_same_v<Message, Hello>) {
+    visit("protocol", m.protocol);
+    if (m.protocol != Hello::kProtocol) return visit.Check("the protocol is another one");
+    visit("build", m.build);
+    visit("checksum", m.model.checksum);
+    visit("model's bytes", m.model.bytes);
+    visit("robot", m.robot);
+  } else if constexpr (std::is_same_v<Message, Welcome>) {
+    visit("needs_model", m.needs_model);
+    visit("arithmetic", m.arithmetic);
+  } else if constexpr (std::is_same_v<Message, ModelPiece>) {
+    visit("offset", m.offset);
+    visit("bytes", m.bytes);
+  } else if constexpr (std::is_same_v<Message, Settings>) {
+    visit("version", m.version, kNotNegative);
+    visit("mode", m.mode);
+    visit.List("schemes", m.schemes, [](Scheme& scheme, auto& visit) { visit("schemes", scheme); });
+    visit("takes_fastest", m.takes_fastest);
+    visit("slice_codec", m.shared.slice_codec);
+    VisitPolicy(m.policy, visit);
+    visit.Choice("keep", m.keep, 4);
+    const bool keeps = m.keep == Keep::kAll || m.keep == Keep::kChosen;
+    if (!keeps) visit.Check("all values must be kept, or chosen ones");
+    visit("kept", m.kept);
+    visit.List("cuts", m.cuts, [](Cut& cut, auto& visit) {
+      visit("a cut's operator", cut.after, Whole{-1, std::numeric_limits<OpId>::max()});
+      visit("a cut's share", cut.robot_thousandths, Whole{0, Cut::kAll});
+    });
+    visit("cache", m.shared.cache);
+    visit("tracker", m.shared.tracker.kind);
+    visit("change_threshold", m.shared.tracker.change.threshold, kShare);
+    visit("most_scores", m.shared.most_scores, kNotNegative);
+  } else if constexpr (std::is_same_v<Message, Profile>) {
+    VisitFields(m.settings, visit);
+    visit("profile", m.profile);
+  } else if constexpr (std::is_same_v<Message, Schedule>) {
+    visit("schedule", m.schedule);
+    visit("is_rough", m.is_rough);
+  } else if constexpr (std::is_same_v<Message, Ready>) {
+    visit("settings", m.settings, kNotNegative);
+  } else if constexpr (std::is_same_v<Message, Frame>) {
+    cacheinf::VisitFields(m.decision, visit);
+    visit("follows", m.follows, Whole{-1, m.decision.number - 1});
+    visit("committed", m.committed, Whole{-1, m.decision.number - 1});
+    visit("is_shared", m.is_shared);
+  } else if constexpr (std::is_same_v<Message, RemoteFrame>) {
+    visit("number", m.number, kNotNegative);
+    visit("frame", m.frame, kNotNegative);
+    visit("keeps", m.keeps);
+    Range& rows = m.place.rows;
+    Range& columns = m.place.columns;
+    for (int* const edge : {&rows.begin, &rows.end, &columns.begin, &columns.end}) {
+      auto narrow = static_cast<uint16_t>(*edge);
+      visit("place", narrow);
+      *edge = narrow;
     }
-  });
-}
-
-template <typename Visitor>
-void VisitDecision(Visitor& visit, FrameDecision& decision) {
-  constexpr double kFinite = std::numeric_limits<double>::max();
-  visit.Number("number", decision.number, int64_t{0}, kMostNumber);
-  visit.Number("base", decision.base, int64_t{-1}, kMostNumber);
-  visit.Number("frame", decision.frame, int64_t{0}, kMostNumber);
-  visit.Choice("kind", decision.kind, 3);
-  visit.Mask("changed", decision.changed);
-  visit.Mask("forced", decision.forced);
-  visit.Rare("scroll", decision.scroll, decision.scroll.is_zero(), [&](Shift& shift) {
-    visit.Number("scroll", shift.rows, -kLongestShift, kLongestShift);
-    visit.Number("scroll", shift.columns, -kLongestShift, kLongestShift);
-  });
-  VisitHomography(visit, "stored_from_frame", decision.stored_from_frame);
-  visit.Rare("light", decision.light, decision.light.IsIdentity(), [&](Light& light) {
-    visit.Number("light", light.gain, -kFinite, kFinite);
-    visit.Number("light", light.offset, -kFinite, kFinite);
-  });
-  visit.Number("settings", decision.settings, int64_t{0}, kMostNumber);
-  visit.Array("robot_rows", decision.robot_rows);
-  const auto is_row = [](int row) { return row >= 0; };
-  if (!std::all_of(decision.robot_rows.begin(), decision.robot_rows.end(), is_row)) {
-    visit.Check("robot_rows must be rows");
+    visit("picture", m.picture);
+  } else if constexpr (std::is_same_v<Message, Slice>) {
+    visit("frame", m.frame, kNotNegative);
+    visit("transfer", m.transfer);
+    visit("bytes", m.bytes);
+  } else if constexpr (std::is_same_v<Message, Answer>) {
+    visit("frame", m.frame, kNotNegative);
+    visit("kind", m.kind);
+    visit("active", m.active, kShare);
+    visit("work", m.work, kNotNegativeFloat);
+    visit("compute_us", m.compute_us);
+    visit("decode_us", m.decode_us);
+    visit("queue_us", m.queue_us);
+    visit.Tuple("frame_from_seen", EntriesOf(m.frame_from_seen), m.frame_from_seen.IsIdentity(),
+                Real());
+    visit.List("outputs", m.outputs,
+               [](std::vector<uint8_t>& output, auto& visit) { visit("outputs", output); });
+  } else if constexpr (std::is_same_v<Message, GiveUp>) {
+    visit("frame", m.frame, kNotNegative);
+  } else if constexpr (std::is_same_v<Message, FrameRefusal>) {
+    visit("frame", m.frame, kNotNegative);
+    visit("reason", m.reason);
+  } else if constexpr (std::is_same_v<Message, Bye>) {
+    visit("reason", m.reason);
+  } else {
+    static_assert(std::is_same_v<Message, Probe>, "a message whose fields are not listed");
+    visit("wanted", m.wanted, Whole{0, Probe::kMostBytes});
+    visit("bytes", m.bytes);
   }
-  visit.Check(FaultOf(decision));
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Frame& frame) {
-  VisitDecision(visit, frame.decision);
-  visit.Number("follows", frame.follows, int64_t{-1}, frame.decision.number - 1);
-  visit.Number("committed", frame.committed, int64_t{-1}, frame.decision.number - 1);
-  visit.Choice("is_shared", frame.is_shared, 2);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, RemoteFrame& frame) {
-  visit.Number("number", frame.number, int64_t{0}, kMostNumber);
-  visit.Number("frame", frame.frame, int64_t{0}, kMostNumber);
-  visit.Choice("keeps", frame.keeps, 2);
-  Range& rows = frame.place.rows;
-  Range& columns = frame.place.columns;
-  for (int* const edge : {&rows.begin, &rows.end, &columns.begin, &columns.end}) {
-    auto narrow = static_cast<uint16_t>(*edge);
-    visit.Number("place", narrow, uint16_t{0}, std::numeric_limits<uint16_t>::max());
-    *edge = narrow;
-  }
-  visit.Bytes("picture", frame.picture);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Slice& slice) {
-  visit.Number("frame", slice.frame, int64_t{0}, kMostNumber);
-  visit.Number("transfer", slice.transfer, 0u, std::numeric_limits<uint32_t>::max());
-  visit.Bytes("bytes", slice.bytes);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Answer& answer) {
-  visit.Number("frame", answer.frame, int64_t{0}, kMostNumber);
-  visit.Choice("kind", answer.kind, 3);
-  VisitShare(visit, "active", answer.active);
-  visit.Number("work", answer.work, 0.0f, kLargest);
-  visit.Number("compute_us", answer.compute_us, 0u, std::numeric_limits<uint32_t>::max());
-  visit.Number("decode_us", answer.decode_us, 0u, std::numeric_limits<uint32_t>::max());
-  visit.Number("queue_us", answer.queue_us, 0u, std::numeric_limits<uint32_t>::max());
-  VisitHomography(visit, "frame_from_seen", answer.frame_from_seen);
-  visit.List("outputs", answer.outputs,
-             [&](std::vector<uint8_t>& output) { visit.Bytes("outputs", output); });
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, GiveUp& give_up) {
-  visit.Number("frame", give_up.frame, int64_t{0}, kMostNumber);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, FrameRefusal& refusal) {
-  visit.Number("frame", refusal.frame, int64_t{0}, kMostNumber);
-  visit.Text("reason", refusal.reason, kMostText);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Bye& bye) {
-  visit.Text("reason", bye.reason, kMostText);
-}
-
-template <typename Visitor>
-void VisitFields(Visitor& visit, Probe& probe) {
-  visit.Number("wanted", probe.wanted, 0u, Probe::kMostBytes);
-  visit.Bytes("bytes", probe.bytes);
 }
 
 constexpr const char* NameOf(Kind kind) {
@@ -405,7 +361,7 @@ bool NeedsNewState(const Settings& before, const Settings& after) {
 template <typename Message>
 std::vector<uint8_t> Encode(Message message) {
   Writer writer;
-  VisitFields(writer, message);
+  VisitFields(message, writer);
   return std::move(writer.bytes);
 }
 
@@ -413,7 +369,7 @@ template <typename Message>
 std::string Decode(std::span<const uint8_t> bytes, Message* message) {
   *message = {};
   Reader reader(bytes);
-  VisitFields(reader, *message);
+  VisitFields(*message, reader);
   const std::string fault = reader.Finish();
   return fault.empty()
              ? ""

@@ -9,15 +9,12 @@
 
 #include "common/base/picture_view.h"
 #include "common/base/words.h"
-#include "common/codec/slice_codec.h"
-#include "common/config/cache_config.h"
-#include "common/config/server_link_config.h"
-#include "common/config/tracker_config.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
 #include "common/plan/split.h"
+#include "common/reuse/settings.h"
 
 // What robot and server say to each other.
 //
@@ -105,19 +102,14 @@ struct Settings {
   Mode mode = Mode::kSplit;
   std::vector<Scheme> schemes;  // one per operator; empty: direct
   bool takes_fastest = false;   // instead, the schemes that are fastest on the server
-  SliceCodec slice_codec = SliceCodec::kRaw;
+  // In kRemote the server's decisions depend on it.
+  SharedSettings shared;
 
   // kSplit: the states of both sides, and who owns what.
   ChangePolicy policy;
   Keep keep = Keep::kAll;  // or kChosen
   std::vector<ValueId> kept;
   std::vector<Cut> cuts;
-
-  // kRemote: what the server's decisions depend on.
-  CacheConfig cache;
-  TrackerConfig::Kind tracker = TrackerConfig::Kind::kHomography;
-  double change_threshold = 0.0;  // ChangeConfig
-  int most_scores = 0;            // send only so many best scores of the first output; 0: all
 };
 
 // Whether a server must prepare another state before it takes frames of `after`.

@@ -17,12 +17,6 @@
 namespace cacheinf {
 namespace {
 
-ReuseSettings ReuseOf(const message::Settings& settings) {
-  ChangeConfig change;
-  change.threshold = settings.change_threshold;
-  return Resolve(settings.cache, change);
-}
-
 bool IsWithin(const Range& part, int whole) {
   return part.begin >= 0 && part.begin < part.end && part.end <= whole;
 }
@@ -35,19 +29,15 @@ RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
-      settings_(settings),
-      reuse_settings_(ReuseOf(settings)),
+      settings_(settings.shared),
+      reuse_settings_(Resolve(settings_)),
       decoder_(PictureFormatOf(model_->graph())),
       on_picture_(std::move(on_picture)),
       slowdown_(std::move(slowdown)) {}
 
 void RemoteServer::MakeKept() {
   std::unique_ptr<Tracker> tracker;
-  if (reuse_settings_.follows_camera()) {
-    TrackerConfig config;
-    config.kind = settings_.tracker;
-    tracker = MakeTracker(config);
-  }
+  if (reuse_settings_.follows_camera()) tracker = MakeTracker(settings_.tracker);
   const Graph& graph = model_->graph();
   kept_.emplace(model_, OptionsFor(reuse_settings_, graph));
   reuse_.emplace(reuse_settings_, graph, MakeGeometry(reuse_settings_, graph, std::move(tracker)));

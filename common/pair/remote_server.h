@@ -56,7 +56,7 @@ class RemoteServer {
   Channel& channel_;
   const Clock& clock_;
   const std::shared_ptr<const CompiledModel> model_;
-  const message::Settings settings_;
+  const SharedSettings settings_;
   const ReuseSettings reuse_settings_;
   PictureDecoder decoder_;
   std::optional<ModelState> whole_;

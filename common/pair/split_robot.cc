@@ -23,7 +23,7 @@ SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Cl
               message::Slice coded = {number_, transfer};
               slowdown_.CatchUp();
               const Time begin = clock_.Now();
-              AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
+              AppendCodedSlice(settings_.shared.slice_codec, slice, &coded.bytes);
               part_->sent_bytes += coded.bytes.size();
               slowdown_.CatchUp();
               times_.encoding += clock_.Now() - begin;

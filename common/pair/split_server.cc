@@ -150,7 +150,7 @@ void SplitServer::Refuse(int64_t frame, const std::string& reason) {
 void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
   if (is_given_up_) return;
   message::Slice coded = {told_, transfer};
-  AppendCodedSlice(settings_.slice_codec, slice, &coded.bytes);
+  AppendCodedSlice(settings_.shared.slice_codec, slice, &coded.bytes);
   slowdown_.CatchUp();
   Say(channel_, std::move(coded), told_);
 }

@@ -6,17 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <functional>
 #include <utility>
 
-#include "common/base/checked_json.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 
 namespace cacheinf {
 namespace {
-
-using ScheduleJson = CheckedJson::Json;
 
 constexpr const char* kScheduleFormat = "cacheinf schedule";
 constexpr const char* kSolveAgain = "solve it again (cacheinf-schedule solve)";
@@ -24,66 +22,16 @@ constexpr uint64_t kLargestSchedule = uint64_t{64} << 20;
 constexpr size_t kMostSteps = 1000;  // steps of an axis
 constexpr size_t kMostBuckets = 1 << 20;
 constexpr int64_t kLastOperator = 1 << 20;
-constexpr double kMostAmount = 1e15;  // milliseconds, joules
+// Milliseconds, joules.
+constexpr Real kCost = {0, 1e15, "at least 0 and at most 1e+15"};
 
-ScheduleJson ToJson(const Schedule::Bucket& bucket) {
-  if (!bucket.is_solved) return nullptr;
-  ScheduleJson json = {{"kind", NameOf(bucket.plan.kind)}, {"keeps", bucket.plan.keeps}};
-  if (bucket.plan.kind == Plan::Kind::kRemote) json["codec"] = bucket.plan.codec;
-  if (bucket.plan.kind == Plan::Kind::kSplit) {
-    json["after"] = ScheduleJson::array();
-    json["robot_thousandths"] = ScheduleJson::array();
-    for (const Cut& cut : bucket.plan.cuts) {
-      json["after"].push_back(cut.after);
-      json["robot_thousandths"].push_back(cut.robot_thousandths);
-    }
-  }
-  json["latency_ms"] = bucket.latency_ms;
-  json["energy_j"] = bucket.energy_j;
-  return json;
-}
-
-double NotNegative(const CheckedJson& json, const char* key) {
-  if (!json.Has(key) || !json.json()[key].is_number()) json.Refuse(key, "a number");
-  const double number = json.json()[key].get<double>();
-  if (!(number >= 0 && number <= kMostAmount)) {
-    json.Refuse(key, fmt::format("at least 0 and at most {:g}", kMostAmount));
-  }
-  return number;
-}
-
-Schedule::Bucket ReadBucket(const CheckedJson& json) {
-  Schedule::Bucket bucket;
-  bucket.is_solved = true;
-  bucket.plan.kind = json.Choice<Plan::Kind>("kind");
-  bucket.plan.keeps = json.Bool("keeps");
-  if (bucket.plan.kind == Plan::Kind::kRemote) bucket.plan.codec = json.Text("codec");
-  if (bucket.plan.kind == Plan::Kind::kSplit) {
-    const std::vector<int64_t> after = json.Integers("after");
-    const std::vector<int64_t> shares = json.Integers("robot_thousandths");
-    if (after.size() != shares.size()) json.Refuse("after", "as long as robot_thousandths");
-    int64_t least = -1;
-    for (size_t i = 0; i < after.size(); ++i) {
-      if (after[i] < least || after[i] > kLastOperator) json.Refuse("after", "ascending operators");
-      if (shares[i] < 0 || shares[i] > Cut::kAll)
-        json.Refuse("robot_thousandths", "between 0 and 1000");
-      least = after[i] + 1;
-      bucket.plan.cuts.push_back({static_cast<int>(after[i]), static_cast<int>(shares[i])});
-    }
-  }
-  bucket.latency_ms = NotNegative(json, "latency_ms");
-  bucket.energy_j = NotNegative(json, "energy_j");
-  return bucket;
-}
-
-std::vector<double> ReadAxis(const CheckedJson& json, const char* key, double most) {
-  const std::vector<double> steps = json.Numbers(key);
-  bool is_sound = !steps.empty() && steps.size() <= kMostSteps && steps[0] >= 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    is_sound = is_sound && steps[i] <= most && (i == 0 || steps[i - 1] < steps[i]);
-  }
-  if (!is_sound) json.Refuse(key, "a list of ascending numbers");
-  return steps;
+template <typename Visit>
+void VisitAxis(const char* key, auto& steps, double most, Visit& visit) {
+  visit(key, steps);
+  const bool ascends = std::ranges::adjacent_find(steps, std::greater_equal()) == steps.end();
+  visit.Check(!steps.empty() && steps.size() <= kMostSteps && steps[0] >= 0 &&
+                  steps.back() <= most && ascends,
+              key, "a list of ascending numbers");
 }
 
 // A value's place on an axis: this fraction of the way from a step to the next.
@@ -103,6 +51,51 @@ AxisPlace PlaceOn(const std::vector<double>& steps, double value, const Scale& s
 }
 
 }  // namespace
+
+template <MaybeConst<Schedule::Bucket> T, typename Visit>
+void VisitFields(T& bucket, Visit& visit) {
+  auto& plan = bucket.plan;
+  visit("kind", plan.kind);
+  visit("keeps", plan.keeps);
+  if (plan.kind == Plan::Kind::kRemote) visit("codec", plan.codec);
+  if (plan.kind == Plan::Kind::kSplit) {
+    std::vector<int64_t> after;
+    std::vector<int64_t> shares;
+    for (const Cut& cut : plan.cuts) {
+      after.push_back(cut.after);
+      shares.push_back(cut.robot_thousandths);
+    }
+    visit("after", after, Whole());
+    visit("robot_thousandths", shares, Whole());
+    visit.Check(after.size() == shares.size(), "after", "as long as robot_thousandths");
+    if constexpr (Visit::kReads) {
+      int64_t least = -1;
+      for (size_t i = 0; i < after.size(); ++i) {
+        visit.Check(after[i] >= least && after[i] <= kLastOperator, "after", "ascending operators");
+        visit.Check(shares[i] >= 0 && shares[i] <= Cut::kAll, "robot_thousandths", "between 0 and 1000");
+        least = after[i] + 1;
+        plan.cuts.push_back({static_cast<int>(after[i]), static_cast<int>(shares[i])});
+      }
+    }
+  }
+  visit("latency_ms", bucket.latency_ms, kCost);
+  visit("energy_j", bucket.energy_j, kCost);
+}
+
+// All but profiles and buckets.
+template <MaybeConst<Schedule> T, typename Visit>
+void VisitFields(T& schedule, Visit& visit) {
+  visit.Constant("format", kScheduleFormat);
+  visit.Constant("version", Schedule::kVersion);
+  visit("model", schedule.model);
+  visit("planner", schedule.planner);
+  visit.Hex("seed", schedule.seed);
+  visit("round_trip_ms", schedule.round_trip_ms, kCost);
+  visit("server_queue_ms", schedule.server_queue_ms, kCost);
+  VisitAxis("mbit", schedule.mbit, 1e9, visit);
+  VisitAxis("robot_work", schedule.robot_work, 1, visit);
+  VisitAxis("server_work", schedule.server_work, 1, visit);
+}
 
 uint64_t FingerprintOf(const Profile& profile) {
   const std::string text = ToJsonText(profile);
@@ -156,27 +149,18 @@ Schedule::Found Schedule::Lookup(const Situation& situation) const {
 }
 
 std::string ToJsonText(const Schedule& schedule) {
-  ScheduleJson json = {{"format", kScheduleFormat},
-                       {"version", Schedule::kVersion},
-                       {"model", schedule.model},
-                       {"planner", schedule.planner},
-                       {"seed", fmt::format("{:016x}", schedule.seed)},
-                       {"round_trip_ms", schedule.round_trip_ms},
-                       {"server_queue_ms", schedule.server_queue_ms},
-                       {"mbit", schedule.mbit},
-                       {"robot_work", schedule.robot_work},
-                       {"server_work", schedule.server_work}};
   // One line per bucket, and per profile.
-  std::string text = json.dump(1, ' ', false, ScheduleJson::error_handler_t::replace);
+  std::string text = TextOf(WriteFields(schedule), 1);
   text.erase(text.rfind('\n'));
   const auto in_one_line = [](const Profile& profile) {
-    return ScheduleJson::parse(ToJsonText(profile)).dump();
+    return FieldsJson::parse(ToJsonText(profile)).dump();
   };
   text += ",\n \"robot\": " + in_one_line(schedule.robot);
   text += ",\n \"server\": " + in_one_line(schedule.server);
   text += ",\n \"buckets\": [\n";
   for (size_t i = 0; i < schedule.buckets.size(); ++i) {
-    text += "  " + ToJson(schedule.buckets[i]).dump() +
+    const Schedule::Bucket& bucket = schedule.buckets[i];
+    text += "  " + (bucket.is_solved ? WriteFields(bucket).dump() : "null") +
             (i + 1 == schedule.buckets.size() ? "\n" : ",\n");
   }
   return text + " ]\n}\n";
@@ -185,35 +169,31 @@ std::string ToJsonText(const Schedule& schedule) {
 namespace {
 
 Schedule ScheduleOf(const std::string& text, const std::string& name) {
-  const CheckedJson json(text, name);
+  const JsonReader json(text, name);
   if (!json.Has("format") || json.json()["format"] != kScheduleFormat) {
     throw InputError(fmt::format("{}: not a schedule of cacheinf-schedule", name));
   }
-  if (json.Integer("version") != Schedule::kVersion) {
+  int64_t version = 0;
+  json("version", version);
+  if (version != Schedule::kVersion) {
     throw InputError(fmt::format("{}: a schedule of another version of CacheInf", name));
   }
-  Schedule schedule;
-  schedule.model = json.Text("model");
-  schedule.planner = json.Text("planner");
-  schedule.seed = json.Hex("seed");
+  auto schedule = ReadFields<Schedule>(json);
   schedule.robot = ParseProfile(json.Object("robot").json().dump(), name + ": robot");
   schedule.server = ParseProfile(json.Object("server").json().dump(), name + ": server");
   CheckArePair(schedule.robot, schedule.server, name);
-  schedule.round_trip_ms = NotNegative(json, "round_trip_ms");
-  schedule.server_queue_ms = NotNegative(json, "server_queue_ms");
-  schedule.mbit = ReadAxis(json, "mbit", 1e9);
-  schedule.robot_work = ReadAxis(json, "robot_work", 1);
-  schedule.server_work = ReadAxis(json, "server_work", 1);
   const size_t count =
       schedule.mbit.size() * schedule.robot_work.size() * schedule.server_work.size();
   if (count > kMostBuckets || !json.Has("buckets") || !json.json()["buckets"].is_array() ||
       json.json()["buckets"].size() != count) {
     json.Refuse("buckets", "a list with one for every step of the axes");
   }
-  for (const ScheduleJson& bucket : json.json()["buckets"]) {
-    schedule.buckets.push_back(
-        bucket.is_null() ? Schedule::Bucket{}
-                         : ReadBucket(CheckedJson(bucket, fmt::format("{}: buckets", name))));
+  for (const FieldsJson& bucket : json.json()["buckets"]) {
+    schedule.buckets.emplace_back();
+    if (bucket.is_null()) continue;
+    schedule.buckets.back() =
+        ReadFields<Schedule::Bucket>(JsonReader(bucket, fmt::format("{}: buckets", name)));
+    schedule.buckets.back().is_solved = true;
   }
   const auto operators = static_cast<int>(schedule.robot.operators.size());
   for (const Schedule::Bucket& bucket : schedule.buckets) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "client/robot_setup.h"
-#include "common/answer/best_scores.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -61,10 +60,7 @@ ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
   request.make_backend = [&config] { return MakeBackend(config); };
   request.backend = NameOf(config.backend);
   request.threads = config.threads;
-  request.cache = config.cache;
-  request.tracker = config.tracker;
-  request.slice_codec = config.server.slice_codec;
-  request.most_scores = ScoresRead(model->graph(), config);
+  request.settings = SharedSettingsOf(config, model->graph());
   request.clips = wanted.clips;
   request.frames = kFramesToProfile;
   request.seconds = wanted.seconds;

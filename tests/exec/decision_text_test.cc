@@ -72,6 +72,15 @@ TEST(DecisionTextTest, WhatIsReadIsWhatWasWritten) {
   }
 }
 
+TEST(DecisionTextTest, RecordingsKeepTheirForm) {
+  EXPECT_EQ(ToText(Changed()),
+            "{\"number\":1099511627776,\"base\":7,\"frame\":12,\"kind\":\"changed\","
+            "\"changed\":\"4d0102000a0000004600000003000000930201\","
+            "\"forced\":\"4d0102000a00000046000000040000008c01d201\",\"scroll\":[0,0],"
+            "\"stored_from_frame\":[1.0,0.0,0.1,0.0,1.0,0.0,1e-300,0.0,1.0],"
+            "\"light\":[0.3333333333333333,-12.5],\"settings\":3,\"robot_rows\":[0,5,10]}");
+}
+
 TEST(DecisionTextTest, EveryFieldIsChecked) {
   const auto with = [](const FrameDecision& decision, const std::string& from,
                        const std::string& to) {

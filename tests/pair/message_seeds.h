@@ -35,7 +35,8 @@ inline Settings SplitSettings() {
   settings.version = 7;
   settings.schemes = {Scheme::kDirect, Scheme::kWinograd, Scheme::kDirect};
   settings.takes_fastest = true;
-  settings.slice_codec = SliceCodec::kZstd;
+  settings.shared.slice_codec = SliceCodec::kZstd;
+  settings.shared.tracker.change.threshold = 0;
   settings.policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f, .stem_depth = 1};
   settings.policy.spreads =
       std::make_shared<const InverseSpreads>(InverseSpreads{{}, {0.5f, 3.0f}, {1e-3f}});
@@ -64,8 +65,8 @@ inline std::vector<std::string> MessageSeeds() {
   Settings remote = SplitSettings();
   remote.mode = Settings::Mode::kRemote;
   remote.policy = {};
-  remote.cache.change_scales = {1.0, 0.5};
-  remote.most_scores = 5;
+  remote.shared.cache.change_scales = {1.0, 0.5};
+  remote.shared.most_scores = 5;
   return {
       Seed(Hello{.build = "0.1.0 avx512", .model = {0x1234567890abcdef, 4096}, .robot = "rover"}),
       Seed(Welcome{true, "exact FP32"}),

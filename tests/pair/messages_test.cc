@@ -34,6 +34,16 @@ TEST(MessagesTest, WhatIsReadIsWhatWasWritten) {
   }
 }
 
+// A robot and a server of different builds must understand each other: if this fails, raise
+// Hello::kProtocol.
+TEST(MessagesTest, BytesAreThoseOfTheProtocol) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::string& seed : MessageSeeds()) {
+    for (const char byte : seed) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
+  }
+  EXPECT_EQ(hash, 0x42b048d13a2685d0);
+}
+
 TEST(MessagesTest, AFrameIsItsDecision) {
   const Frame frame{
       .decision = ChangedDecision(), .follows = 38, .committed = 37, .is_shared = false};
@@ -68,9 +78,9 @@ TEST(MessagesTest, APictureNeedsFewBytesBesideIt) {
 
 TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
   Settings settings = SplitSettings();
-  settings.cache.policy = CacheConfig::Policy::kFixed;
-  settings.cache.change = 0.1;
-  settings.change_threshold = 0.07;
+  settings.shared.cache.policy = CacheConfig::Policy::kFixed;
+  settings.shared.cache.change = 0.1;
+  settings.shared.tracker.change.threshold = 0.07;
   Settings read;
   ASSERT_EQ(Decode(Encode(settings), &read), "");
   EXPECT_EQ(read.version, 7);
@@ -82,9 +92,9 @@ TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
   EXPECT_EQ(read.kept, settings.kept);
   ASSERT_EQ(read.cuts.size(), 2u);
   EXPECT_EQ(read.cuts[1].robot_thousandths, 500);
-  EXPECT_EQ(read.cache.policy, CacheConfig::Policy::kFixed);
-  EXPECT_EQ(read.cache.change, 0.1);
-  EXPECT_EQ(read.change_threshold, 0.07);
+  EXPECT_EQ(read.shared.cache.policy, CacheConfig::Policy::kFixed);
+  EXPECT_EQ(read.shared.cache.change, 0.1);
+  EXPECT_EQ(read.shared.tracker.change.threshold, 0.07);
 }
 
 TEST(MessagesTest, AServerPreparesAgainIfItKeepsOrComputesDifferently) {
@@ -96,7 +106,9 @@ TEST(MessagesTest, AServerPreparesAgainIfItKeepsOrComputesDifferently) {
   };
   EXPECT_FALSE(NeedsNewState(before, before));
   EXPECT_FALSE(needs(&message::Settings::cuts, std::vector<Cut>{{3, 500}}));
-  EXPECT_FALSE(needs(&message::Settings::slice_codec, SliceCodec::kZstd));
+  SharedSettings shared;
+  shared.slice_codec = SliceCodec::kRaw;
+  EXPECT_FALSE(needs(&message::Settings::shared, shared));
   EXPECT_TRUE(needs(&message::Settings::mode, message::Settings::Mode::kRemote));
   EXPECT_TRUE(needs(&message::Settings::schemes, std::vector<Scheme>{Scheme::kWinograd}));
   EXPECT_TRUE(needs(&message::Settings::takes_fastest, true));
@@ -154,9 +166,10 @@ TEST(MessagesTest, FieldsAreChecked) {
             settings + "all values must be kept, or chosen ones");
   EXPECT_EQ(settings_refused([](Settings& s) { s.cuts[0].robot_thousandths = 1001; }),
             settings + "a cut's share is out of bounds");
-  EXPECT_EQ(
-      settings_refused([](Settings& s) { s.cache.growth = 65; }).substr(0, settings.size() + 30),
-      settings + "cache is not a configuration: ");
+  EXPECT_EQ(settings_refused([](Settings& s) {
+              s.shared.cache.growth = 65;
+            }).substr(0, settings.size() + 30),
+            settings + "cache is not a configuration: ");
   EXPECT_EQ(Refusal(Answer{.active = 1.5f}),
             "a message of kind 'answer' is invalid: active is out of bounds");
 }

@@ -49,9 +49,9 @@ class RemoteTest : public FolderTest {
     connection_.emplace(channels_->robot, kBuild, "rover", PackForServers(*graph_));
     message::Settings settings;
     settings.mode = message::Settings::Mode::kRemote;
-    settings.cache.policy = CacheConfig::Policy::kExact;
-    settings.cache.geometry = geometry_;
-    settings.most_scores = most_scores_;
+    settings.shared.cache.policy = CacheConfig::Policy::kExact;
+    settings.shared.cache.geometry = geometry_;
+    settings.shared.most_scores = most_scores_;
     robot_.emplace(*connection_, *graph_, channels_->clock, settings, ParsePictureCodec(codec),
                    [this](nanoseconds deadline) {
                      Turn();

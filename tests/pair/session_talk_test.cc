@@ -91,13 +91,13 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
     if (robot == profile) send_rough("rough");
     while (!may_end && !stop) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_EQ(model->graph().operators.size(), world.graph().operators.size());
-    EXPECT_EQ(settings.change_threshold, 0.25);
+    EXPECT_EQ(settings.shared.tracker.change.threshold, 0.25);
     if (robot.starts_with("bad")) throw std::runtime_error("it is bad");
     return "solved: " + robot;
   });
   world.Connect();
   message::Settings settings;
-  settings.change_threshold = 0.25;
+  settings.shared.tracker.change.threshold = 0.25;
   world.connection().AskForSchedule(settings, profile);
   world.AnswerUntilReady();
   const auto expect_next = [&](bool is_rough, const std::string& text) {

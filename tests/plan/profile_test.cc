@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/plan/schedule.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/testing/refusal.h"
 
@@ -97,6 +98,8 @@ TEST(ProfileTest, ComesBackAsItWasWritten) {
   const std::string text = ToJsonText(profile);
   const Profile again = ParseProfile(text, "p.json");
   EXPECT_EQ(ToJsonText(again), text);
+  // Profiles of today must be those of tomorrow: if this fails, raise Profile::kVersion.
+  EXPECT_EQ(FingerprintOf(profile), 0x7758f227feedcf94);
   EXPECT_EQ(again.side, Side::kServer);
   EXPECT_EQ(again.model_checksum, profile.model_checksum);
   EXPECT_EQ(again.slice_codec, SliceCodec::kFp16);

@@ -75,11 +75,11 @@ double WorkOfStrip() {
 }
 
 // Every byte counts, or whole cells of the picture do.
-ReuseSettings Settings(bool exact) {
-  CacheConfig cache;
-  cache.policy = exact ? CacheConfig::Policy::kExact : CacheConfig::Policy::kChange;
-  cache.stem = 0;
-  return Resolve(cache, {});
+SharedSettings Settings(bool exact) {
+  SharedSettings settings;
+  settings.cache.policy = exact ? CacheConfig::Policy::kExact : CacheConfig::Policy::kChange;
+  settings.cache.stem = 0;
+  return settings;
 }
 
 Measurement OfSmallNetwork() {
@@ -97,8 +97,8 @@ Profile MeasureSmallNetwork(const Measurement& measurement) {
 
 TEST(FrameTimerTest, CountsWhatIsComputed) {
   const SteadyClock clock;
-  FrameTimer timer(SmallNetwork(), std::make_unique<ReferenceBackend>(), Settings(/*exact=*/true),
-                   {}, clock);
+  FrameTimer timer(SmallNetwork(), std::make_unique<ReferenceBackend>(),
+                   Resolve(Settings(/*exact=*/true)), {}, clock);
   const FittedClip clip = MovingStrip();
   const TimedFrame dense = timer.Dense(clip.picture(0));
   EXPECT_EQ(dense.kind, FrameDecision::Kind::kWhole);

@@ -46,7 +46,7 @@ class ObtainProfileTest : public FolderTest {
     ProfileRequest request;
     request.graph = std::make_shared<const Graph>(std::move(graph));
     request.make_backend = [] { return std::make_unique<CpuBackend>(); };
-    request.cache.policy = policy;
+    request.settings.cache.policy = policy;
     request.frames = 16;
     request.codecs = {"raw"};
     request.seconds = 0.1;

@@ -53,11 +53,7 @@ class ScheduleMakerTest : public FolderTest {
     };
     request.backend = "cpu";
     request.threads = 1;
-    request.cache = settings_.cache;
-    request.tracker.kind = settings_.tracker;
-    request.tracker.change.threshold = settings_.change_threshold;
-    request.slice_codec = settings_.slice_codec;
-    request.most_scores = settings_.most_scores;
+    request.settings = settings_.shared;
     request.codecs = {"raw"};
     request.frames = 2 * kLeastClipFrames;
     request.seconds = 0.1;

@@ -1,4 +1,4 @@
-#include "common/base/checked_json.h"
+#include "common/base/json_fields.h"
 
 #include <gtest/gtest.h>
 
@@ -18,22 +18,22 @@ std::string WithKeys(int count) {
   return text + "}}";
 }
 
-TEST(CheckedJsonTest, RefusesWhatNestsTooDeepToBeCopied) {
-  EXPECT_TRUE(CheckedJson(Nested(31), "text").Has("a"));
-  EXPECT_THROW(CheckedJson(Nested(32), "text"), InputError);
-  EXPECT_THROW(CheckedJson(Nested(1'000'000), "text"), InputError);
+TEST(JsonReaderTest, RefusesWhatNestsTooDeepToBeCopied) {
+  EXPECT_TRUE(JsonReader(Nested(31), "text").Has("a"));
+  EXPECT_THROW(JsonReader(Nested(32), "text"), InputError);
+  EXPECT_THROW(JsonReader(Nested(1'000'000), "text"), InputError);
 }
 
-TEST(CheckedJsonTest, RefusesMoreKeysThanCanBeSought) {
-  EXPECT_TRUE(CheckedJson(WithKeys(1000), "text").Has("k"));
-  EXPECT_THROW(CheckedJson(WithKeys(1001), "text"), InputError);
+TEST(JsonReaderTest, RefusesMoreKeysThanCanBeSought) {
+  EXPECT_TRUE(JsonReader(WithKeys(1000), "text").Has("k"));
+  EXPECT_THROW(JsonReader(WithKeys(1001), "text"), InputError);
 }
 
-TEST(CheckedJsonTest, CountsNoBracketsWithinTexts) {
+TEST(JsonReaderTest, CountsNoBracketsWithinTexts) {
   const std::string brackets = R"(\"[{:)";
   std::string text = "{\"a\": \"";
   for (int i = 0; i < 2000; ++i) text += brackets;
-  EXPECT_EQ(CheckedJson(text + "\"}", "text").Text("a").size(), 4U * 2000);
+  EXPECT_EQ(JsonReader(text + "\"}", "text").Text("a").size(), 4U * 2000);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "common/base/checked_json.h"
+#include "common/base/json_fields.h"
 
 #include <algorithm>
 #include <array>
@@ -33,18 +33,18 @@ bool IsPlain(std::string_view text) {
   return true;
 }
 
-CheckedJson::Json Parse(const std::string& text, const std::string& name) {
+FieldsJson Parse(const std::string& text, const std::string& name) {
   if (!IsPlain(text)) {
     throw InputError(
         fmt::format("{}: nested deeper than {} levels, or an object of more than {} keys", name,
                     kDeepestNesting, kMostKeys));
   }
-  return CheckedJson::Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return FieldsJson::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 }  // namespace
 
-CheckedJson::CheckedJson(const std::string& text, std::string name)
-    : CheckedJson(Parse(text, name), std::move(name)) {}
+JsonReader::JsonReader(const std::string& text, std::string name)
+    : JsonReader(Parse(text, name), std::move(name)) {}
 
 }  // namespace cacheinf
