@@ -44,7 +44,7 @@ CheckedJson::Json Parse(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-CheckedJson::CheckedJson(const std::string& text, std::string name)
-    : CheckedJson(Parse(text, name), std::move(name)) {}
+CheckedJson::CheckedJson(const std::string& text, const std::string& name)
+    : CheckedJson(Parse(text, name), name) {}
 
 }  // namespace cacheinf

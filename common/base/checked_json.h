@@ -23,7 +23,7 @@ class CheckedJson {
   using Json = nlohmann::ordered_json;
 
   // `text` is not trusted: more than 32 levels, or 1000 keys in one object, are refused too.
-  CheckedJson(const std::string& text, std::string name);
+  CheckedJson(const std::string& text, const std::string& name);
 
   CheckedJson(Json json, std::string name) : name_(std::move(name)), json_(std::move(json)) {
     if (!json_.is_object()) throw InputError(name_ + ": not a JSON object");
