@@ -86,6 +86,17 @@ TEST_F(SlicesTest, WhatIsWrittenAfterItWasPackedIsSentAgain) {
   EXPECT_EQ(cross(), "");
 }
 
+TEST_F(SlicesTest, WhatWasLostIsSentAgain) {
+  const Range rows = {0, RowCount(model_->graph(), op_)};
+  EXPECT_EQ(server_.Unpack(value_, rows, Packed(rows)), nullptr);
+  robot_.ConfirmSent();
+  robot_.Apply(clip_.Change(12, 12), clip_.picture(), {});
+  Packed(rows);
+  robot_.ForgetSent();
+  EXPECT_EQ(server_.Unpack(value_, rows, Packed(rows)), nullptr);
+  EXPECT_EQ(FirstDifference(Numbers(robot_, value_), Numbers(server_, value_)), "");
+}
+
 class ScrolledStates : public testing::TestWithParam<Network> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, ScrolledStates, testing::ValuesIn(TenNetworks()),
