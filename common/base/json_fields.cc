@@ -44,7 +44,7 @@ FieldsJson Parse(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-JsonReader::JsonReader(const std::string& text, std::string name)
-    : JsonReader(Parse(text, name), std::move(name)) {}
+CheckedJson::CheckedJson(const std::string& text, const std::string& name)
+    : CheckedJson(Parse(text, name), name) {}
 
 }  // namespace cacheinf

@@ -20,7 +20,7 @@ struct BenchOptions {
   std::vector<std::string> engines;           // empty: all
   bool full = false;                          // everything, however long it takes
   bool quick = false;                         // less than the bench's own, in a few minutes
-  std::filesystem::path peers_python;         // has the engines of peers/requirements.txt
+  std::filesystem::path peers_python;         // has the engines of rivals/peers/requirements.txt
   std::filesystem::path cache;                // where converted models are kept
   std::filesystem::path sige;                 // a build of SIGE to measure too; empty: none
   std::filesystem::path sige_python;          // has the PyTorch that it was built with

@@ -8,8 +8,8 @@
 
 #include "client/robot.h"
 #include "common/source/frame_source.h"
-#include "tests/bench/plain_video.h"
 #include "tests/bench/replay.h"
+#include "tests/rivals/plain_video.h"
 
 namespace cacheinf {
 

@@ -84,7 +84,7 @@ std::vector<std::string> WorkerCommand(std::string_view engine, const Network& n
     }
     if (network.onnx.empty()) throw std::runtime_error("there is no ONNX file of it");
     command = {options.peers_python.string(),
-               (SourceFolder() / "tests/bench/peers/peers.py").string(), std::string(engine),
+               (SourceFolder() / "tests/rivals/peers/peers.py").string(), std::string(engine),
                "--model", network.onnx.string()};
     if (!network.torchscript.empty()) {
       command.insert(command.end(), {"--torchscript", network.torchscript.string()});

@@ -186,7 +186,7 @@ struct Peers {
   Peers(int threads, const BenchOptions& options) {
     const std::string count = std::to_string(threads);
     onednn = Start({EngineWorker(), "onednn-layer", "--threads", count});
-    const std::string peers = (SourceFolder() / "tests/bench/peers/").string();
+    const std::string peers = (SourceFolder() / "tests/rivals/peers/").string();
     if (!options.peers_python.empty()) {
       mnn = Start({options.peers_python.string(), peers + "peers.py", "mnn-layer", "--threads",
                    count, "--cache", options.cache.string()});

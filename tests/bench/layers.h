@@ -35,7 +35,7 @@ ConvSpec SpecOf(const Layer& layer);
 MaskPropagation PropagationThrough(const Layer& layer);
 Function ActivationOf(const Layer& layer);
 
-// As it is written for workers (peers/peers.py).
+// As it is written for workers (rivals/peers/peers.py).
 nlohmann::json ToJson(const Layer& layer);
 
 }  // namespace cacheinf

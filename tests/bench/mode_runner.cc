@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "tests/bench/plain_video.h"
+#include "tests/rivals/plain_video.h"
 
 namespace cacheinf {
 namespace {

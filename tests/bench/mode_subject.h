@@ -15,10 +15,10 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/bench_server.h"
 #include "tests/bench/mode_course.h"
-#include "tests/bench/plain_video.h"
 #include "tests/bench/planning.h"
 #include "tests/bench/replay.h"
 #include "tests/bench/worker.h"
+#include "tests/rivals/plain_video.h"
 
 // The networks and clips that modes are measured with.
 

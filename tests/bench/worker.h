@@ -14,7 +14,7 @@ namespace cacheinf {
 // Runs this process, and what it starts, on this many cores from now on.
 void PinToCores(int count);
 
-// The program for workers with a C++ engine (engines/main.cc).
+// The program for workers with a C++ engine (rivals/engines/main.cc).
 std::string EngineWorker();
 
 // A folder that is deleted with this object.
@@ -32,8 +32,8 @@ class TemporaryFolder {
 };
 
 // A process with one engine, which answers each request line with a line of JSON (see
-// peers/peers.py). So only the engine asked computes, and no engines share threads, memory or
-// libraries.
+// rivals/peers/peers.py). So only the engine asked computes, and no engines share threads, memory
+// or libraries.
 class Worker {
  public:
   // Starts it on the cores of this process, with stderr going to a file.

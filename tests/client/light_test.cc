@@ -146,18 +146,6 @@ TEST_F(LightTest, SwitchedOffTheNetworkSeesItAsItIs) {
   EXPECT_EQ(robot_->seen_picture().pixels, robot_->model_picture().pixels);
 }
 
-TEST_F(LightTest, UnderExactEveryAnswerIsTheDenseOne) {
-  const Pixels still = Still(160, 128);
-  RobotConfig config = Demo();
-  config.cache.policy = CacheConfig::Policy::kExact;
-  config.cache.relight = true;
-  Start(config);
-  Show(still, 160, 128);
-  const Answer answer = Show(InLight(still, 0.8), 160, 128);
-  EXPECT_GT(answer.work->share, 0.5);
-  EXPECT_EQ(AgreementOf(answer), 1.0);
-}
-
 TEST_F(LightTest, TooMuchOfItMakesAWholeFrameAndANewBeginning) {
   const Pixels still = InLight(Still(160, 128), 0.5);
   RobotConfig config = Demo();

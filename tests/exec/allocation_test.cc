@@ -106,24 +106,26 @@ TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
   }
 }
 
-TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
+TEST(AllocationTest, AFrameThatChangedOrMovedTakesNothingFromTheHeap) {
   if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
-  for (uint32_t seed = 0; seed < 120; ++seed) {
+  for (uint32_t seed = 0; seed < 180; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed);
     std::mt19937 random(seed);
-    const bool keeps_all = seed % 3 == 0;
-    const StateOptions options = {keeps_all ? std::vector<ValueId>() : RandomValues(graph, random),
-                                  keeps_all ? Keep::kAll : Keep::kChosen};
+    const bool moves = seed >= 120;
+    const StateOptions options = {RandomValues(graph, random),
+                                  seed % 3 == 0 ? Keep::kAll : Keep::kChosen, moves};
     const auto state = MakeOnBackendOf(seed, graph, options);
     std::vector<Tensor> inputs = RandomInputs(graph, seed);
     SetInputs(*state, inputs);
     state->Run();
     ChangePolicy policy = {.threshold = 0.1f};
     policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
-    Mask above(4, 4);
-    SetRectangle({0, 2}, {0, 4}, above);
-    const Mask refresh = OverPicture(graph, above);
+    Mask refresh(4, 4);
+    SetRectangle({0, 2}, {0, 4}, refresh);
+    Homography motion;
+    motion.m[0][2] = 1.25;
+    motion.m[1][0] = 0.05;
     for (int frame = 0; frame < 7; ++frame) {
       policy.kind = static_cast<ChangePolicy::Kind>(frame % 3);
       policy.stem_depth = frame % 2;
@@ -131,40 +133,10 @@ TEST(AllocationTest, AFrameThatChangedTakesNothingFromTheHeap) {
       const ChangedMasks changed(inputs, next);
       inputs = next;
       const long before = allocations;
+      if (moves) state->Move(motion);
       SetInputs(*state, inputs);
-      InsideState::RunChanged(*state, changed.views(), policy, refresh);
-      // In the first frame debug builds make room for their checks.
-      if (frame > 0) {
-        EXPECT_EQ(allocations - before, 0);
-      }
-    }
-  }
-}
-
-TEST(AllocationTest, AFrameThatMovedTakesNothingFromTheHeap) {
-  if (!kIsCounting) GTEST_SKIP() << "the sanitizer's heap cannot be counted";
-  for (uint32_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    const Graph graph = RandomGraph(seed);
-    std::mt19937 random(seed);
-    const StateOptions options = {RandomValues(graph, random),
-                                  seed % 3 == 0 ? Keep::kAll : Keep::kChosen, true};
-    const auto state = MakeOnBackendOf(seed, graph, options);
-    std::vector<Tensor> inputs = RandomInputs(graph, seed);
-    SetInputs(*state, inputs);
-    state->Run();
-    Homography motion;
-    motion.m[0][2] = 1.25;
-    motion.m[1][0] = 0.05;
-    for (int frame = 0; frame < 4; ++frame) {
-      const std::vector<Tensor> next = NextFrame(inputs, random);
-      const ChangedMasks changed(inputs, next);
-      inputs = next;
-      const long before = allocations;
-      InsideState::Move(*state, motion);
-      SetInputs(*state, inputs);
-      InsideState::RunChanged(*state, changed.views(), {});
-      InsideState::Settle(*state);
+      state->RunChanged(changed.views(), policy, std::as_const(refresh));
+      if (moves) state->Settle();
       // In the first frame debug builds make room for their checks.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);

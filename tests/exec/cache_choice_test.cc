@@ -36,14 +36,9 @@ size_t ArenaBytes(const Graph& graph, const std::vector<ValueId>& kept) {
   return (layout.arena_floats - layout.constant_floats) * sizeof(float);
 }
 
-ValueId AddConv(Graph& graph, const std::string& name, ValueId input, int channels, int kernel) {
+ValueId AddLayer(Graph& graph, const std::string& name, ValueId input, int channels, int kernel) {
   std::mt19937 random(1);
-  op::Conv conv;
-  conv.spec.rows = conv.spec.columns = {kernel, 1, kernel / 2, kernel / 2, 1};
-  const int64_t in_channels = graph.value(input).shape[1];
-  const ValueId weights = graph.AddConstant(
-      name + ".weights", RandomTensor({channels, in_channels, kernel, kernel}, random));
-  return graph.AddOne(name, conv, {input, weights});
+  return AddConv(graph, name, input, channels, kernel, random);
 }
 
 TEST(CacheChoiceTest, EverythingIsKeptWhereThereIsRoom) {
@@ -105,13 +100,13 @@ TEST(CacheChoiceTest, EqualGraphsGiveEqualChoices) {
 TEST(CacheChoiceTest, WhatCostsNothingIsGivenUpFirst) {
   Graph graph;
   ValueId map = graph.AddInput("in", {1, 4, 64, 64});
-  map = AddConv(graph, "wide", map, 4, 9);
+  map = AddLayer(graph, "wide", map, 4, 9);
   std::vector<ValueId> points;
   for (int i = 0; i < 4; ++i) {
-    map = AddConv(graph, "point" + std::to_string(i), map, 4, 1);
+    map = AddLayer(graph, "point" + std::to_string(i), map, 4, 1);
     points.push_back(map);
   }
-  graph.outputs = {AddConv(graph, "last", map, 4, 9)};
+  graph.outputs = {AddLayer(graph, "last", map, 4, 9)};
   const size_t all_bytes = MemoryOfExtremes(graph).cache_all_bytes;
   const CacheChoice choice = ChooseCaches(graph, all_bytes - 1);
   EXPECT_EQ(choice.bytes, all_bytes - 4 * 64 * 64 * sizeof(float));
@@ -125,7 +120,7 @@ TEST(CacheChoiceTest, WhatIsRequiredIsKept) {
   ValueId map = graph.AddInput("in", {1, 4, 32, 32});
   std::vector<ValueId> maps;
   for (int i = 0; i < 6; ++i) {
-    map = AddConv(graph, "conv" + std::to_string(i), map, 4, 3);
+    map = AddLayer(graph, "conv" + std::to_string(i), map, 4, 3);
     maps.push_back(map);
   }
   graph.outputs = {map};
@@ -144,7 +139,7 @@ TEST(CacheChoiceTest, ExpectedWorkCountsGrowthAndHalos) {
   ValueId map = graph.AddInput("in", {1, 1, 100, 100});
   std::vector<ValueId> maps;
   for (int i = 0; i < 3; ++i) {
-    map = AddConv(graph, "conv" + std::to_string(i), map, 1, 3);
+    map = AddLayer(graph, "conv" + std::to_string(i), map, 1, 3);
     maps.push_back(map);
   }
   graph.outputs = {map};

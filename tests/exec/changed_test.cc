@@ -11,7 +11,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
-#include "common/exec/schemes.h"
+#include "common/exec/scroll.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/failing_backend.h"
 #include "tests/exec/on_changing_frames.h"
@@ -19,137 +19,119 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Runs that compute only what a change of the input can reach.
+// Read this first: runs that compute only what a change of the input can reach, where a state keeps
+// all values or some.
 
 namespace cacheinf {
 namespace {
 
 constexpr uint32_t kChangedGraphs = 60;
 
-RandomGraphOptions ChangedGraph(uint32_t seed) {
-  RandomGraphOptions options;
-  options.operator_count = 4 + static_cast<int>(seed % 12);
-  options.only_local = seed % 2 == 0;
-  return options;
-}
+class ChangedTest : public OnChangingFrames {
+ protected:
+  // Moves the camera, by whole strides where the graph allows that. Returns what has come in.
+  ChangedMasks ScrollNext(ModelState& state) {
+    const int step = ShiftStep(graph_, 8);
+    const int unit = step == 0 || random_() % 5 == 0 ? 1 : step;
+    const Shift shift = {unit * (static_cast<int>(random_() % 3) - 1),
+                         unit * (static_cast<int>(random_() % 3) - 1)};
+    state.Scroll(shift);
+    return ScrollInputs(shift);
+  }
+};
 
-class ChangedTest : public OnChangingFrames {};
+INSTANTIATE_TEST_SUITE_P(On, ChangedTest, FewBackends(), BackendName);
+// Others have change tests of their own.
+INSTANTIATE_TEST_SUITE_P(OnMore, ChangedTest,
+                         testing::Values(kWinogradCudaEmulated, BackendChoice{"cpu", 1}),
+                         BackendName);
 
-INSTANTIATE_TEST_SUITE_P(On, ChangedTest, TwoBackends(), BackendName);
-// Its change test is a kernel of its own.
-INSTANTIATE_TEST_SUITE_P(OnGpu, ChangedTest, testing::Values(kWinogradCudaEmulated), BackendName);
-
-TEST_P(ChangedTest, UnderExactEveryValueHasTheBitsOfADenseRun) {
-  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
-    for (const Keep keep : {Keep::kAll, Keep::kAllApart}) {
-      const auto state = MakeState({{}, keep});
-      RunFirst(*state);
-      for (int frame = 0; frame < 4; ++frame) {
-        SCOPED_TRACE(testing::Message() << "frame " << frame);
-        Step(*state, {});
-        ExpectDenseBits(*state);
-      }
-    }
-  });
-}
-
-TEST_P(ChangedTest, TheSameFrameAgainCostsNothing) {
-  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
-    const auto state = MakeState({{}, Keep::kAll});
-    RunFirst(*state);
-    const ChangedMasks none(inputs_, inputs_);
-    for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
-      EXPECT_EQ(InsideState::RunChanged(*state, none.views(), {.kind = kind}).done, 0);
-    }
-  });
-}
-
-TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
-  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
-    const auto state = MakeState({{}, Keep::kAll});
-    RunFirst(*state);
-    for (const auto kind :
-         {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
-      inputs_ = RandomInputs(graph_, static_cast<uint32_t>(random_()));
-      SetInputs(*state, inputs_);
-      std::vector<Mask> masks;
-      std::vector<ConstMaskView> views;
-      for (const Tensor& input : inputs_) {
-        const bool is_map = input.shape().size() == 4;
-        masks.emplace_back(is_map ? static_cast<int>(input.shape()[2]) : 1,
-                           is_map ? static_cast<int>(input.shape()[3]) : 1);
-        SetAll(masks.back());
-      }
-      for (const Mask& mask : masks) views.emplace_back(mask.view());
-      InsideState::RunChanged(*state, views, {.kind = kind});
-      const auto expected = Expected();
-      const auto outputs = Outputs(*state);
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        if (graph_.value(graph_.outputs[i]).is_constant()) continue;
-        EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "")
-            << "policy " << static_cast<int>(kind);
-      }
-    }
-  });
-}
-
-TEST_P(ChangedTest, UnderChangeEveryValueHasTheBitsThatAnotherBackendGivesIt) {
-  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
-    const auto state = MakeState({{}, Keep::kAll});
-    const auto other =
-        cacheinf::MakeState(graph_, std::make_unique<CpuBackend>(), {{}, Keep::kAll});
-    for (ModelState* each : {state.get(), other.get()}) {
-      RunFirst(*each);
-    }
-    ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.2f};
-    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*other));
-    for (int frame = 0; frame < 4; ++frame) {
-      Mask forced(8, 8);
-      const int top = static_cast<int>(random_() % 8);
-      if (frame % 2 == 1) SetRectangle({top, top + 1}, {0, 8}, forced);
-      SCOPED_TRACE(testing::Message() << "frame " << frame);
-      const ChangedMasks changed = NextInputs();
-      for (ModelState* each : {state.get(), other.get()}) {
-        RunChanged(*each, changed, policy, forced);
-      }
-      ExpectSameKept(*other, *state);
-    }
-  });
-}
-
-TEST_P(ChangedTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
+// Parts of the inputs change, the camera moves, frames are given up; the first frame may or may not
+// be a run of everything.
+TEST_P(ChangedTest, UnderExactEveryKeptValueHasTheBitsOfADenseRunWhateverHappened) {
   int abandoned = 0;
-  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
+  int sparse_scrolls = 0;
+  ForEachGraph(2 * kChangedGraphs, MostlyLocal, [&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
-    const auto state = cacheinf::MakeState(graph_, std::move(backend), {{}, Keep::kAll});
-    RunFirst(*state);
-    for (int frame = 0; frame < 6; ++frame) {
-      failing.FailAfter(frame % 3 == 2 ? -1 : static_cast<int>(random_() % 6));
+    const auto state = cacheinf::MakeState(graph_, std::move(backend), RandomOptions());
+    SetInputs(*state, inputs_);
+    if (seed_ % 2 == 0) RunFirst(*state);
+    for (int frame = 0; frame < 12; ++frame) {
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      const bool scrolls = random_() % 3 == 0;
+      const ChangedMasks changed = scrolls ? ScrollNext(*state) : NextInputs();
+      failing.FailAfter(random_() % 3 == 0 ? static_cast<int>(random_() % 6) : -1);
       try {
-        Step(*state, {});
+        const ChangedWork work = RunChanged(*state, changed, {});
+        EXPECT_LE(work.done, work.of_all);
+        sparse_scrolls += scrolls && work.done < work.of_all;
       } catch (const std::runtime_error&) {
         ++abandoned;
         continue;
       }
-      SCOPED_TRACE(testing::Message() << "frame " << frame);
       ExpectDenseBits(*state);
     }
   });
   EXPECT_GT(abandoned, graphs_) << "too few frames failed to test anything";
+  EXPECT_GT(sparse_scrolls, graphs_) << "too little was ever kept";
 }
 
-TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
-  ForEachGraph(kChangedGraphs, ChangedGraph, [&] {
-    const auto state = MakeState({{}, Keep::kAll});
-    SetInputs(*state, inputs_);
+TEST_P(ChangedTest, TheFirstFrameIsComputedWholeAndTheSameAgainCostsNothing) {
+  ForEachGraph(kChangedGraphs, MostlyLocal, [&] {
+    const auto state = MakeState(RandomOptions());
     const ChangedMasks none(inputs_, inputs_);
-    InsideState::RunChanged(*state, none.views(), {.kind = ChangePolicy::Kind::kFixed});
-    const auto expected = Expected();
-    const auto outputs = Outputs(*state);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (graph_.value(graph_.outputs[i]).is_constant()) continue;
-      EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "");
+    RunChanged(*state, none, {.kind = ChangePolicy::Kind::kFixed});
+    for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
+      EXPECT_EQ(RunChanged(*state, none, {.kind = kind}).done, 0);
+      state->Scroll({});
+      EXPECT_EQ(RunChanged(*state, none, {.kind = kind}).done, 0) << "the camera stood still";
+    }
+    ExpectDenseBits(*state);
+  });
+}
+
+TEST_P(ChangedTest, EverythingActiveIsADenseRunUnderEveryPolicy) {
+  ForEachGraph(kChangedGraphs, MostlyLocal, [&] {
+    const auto state = MakeState(RandomOptions());
+    RunFirst(*state);
+    ChangePolicy policy;
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
+    for (const auto kind :
+         {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kChange, ChangePolicy::Kind::kFixed}) {
+      policy.kind = kind;
+      const std::vector<Tensor> before =
+          std::exchange(inputs_, RandomInputs(graph_, static_cast<uint32_t>(random_())));
+      RunChanged(*state, ChangedMasks(before, inputs_), policy);
+      SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind));
+      ExpectDenseBits(*state);
+    }
+  });
+}
+
+// Numbers that are not kept are read only where the same frame has computed them.
+TEST_P(ChangedTest, UnderEveryPolicyNothingDependsOnTheBackendOrOnWhatIsNotKept) {
+  ForEachGraph(kChangedGraphs, MostlyLocal, [&] {
+    const StateOptions options = RandomOptions();
+    const auto state = MakeState(options);
+    const auto other = cacheinf::MakeState(graph_, std::make_unique<CpuBackend>(), options);
+    for (ModelState* each : {state.get(), other.get()}) {
+      SetInputs(*each, inputs_);
+      each->Run();
+    }
+    ChangePolicy policy = {.threshold = 0.25f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*other));
+    for (int frame = 0; frame < 8; ++frame) {
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      policy.kind = frame / 4 == 0 ? ChangePolicy::Kind::kChange : ChangePolicy::Kind::kFixed;
+      policy.stem_depth = frame % 3;
+      Mask refresh(8, 8);
+      const int top = static_cast<int>(random_() % 8);
+      if (frame % 2 == 1) SetRectangle({top, top + 3}, {2, 8}, refresh);
+      const ChangedMasks changed = NextInputs();
+      RunChanged(*state, changed, policy, std::as_const(refresh), kNan);
+      RunChanged(*other, changed, policy, std::as_const(refresh), 12345.0f);
+      ExpectSameKept(*other, *state);
     }
   });
 }
@@ -158,34 +140,10 @@ TEST_P(ChangedTest, TheFirstFrameIsComputedWhole) {
 Graph ConvChain(int length) {
   std::mt19937 random(5);
   Graph graph;
-  const auto add_value = [&graph](Value value) {
-    graph.values.push_back(std::move(value));
-    return static_cast<ValueId>(graph.values.size()) - 1;
-  };
-  const auto add_map = [&](const std::string& name) {
-    Value value;
-    value.name = name;
-    value.shape = {1, 8, 40, 40};
-    return add_value(value);
-  };
-  ValueId map = add_map("in");
-  graph.inputs = {map};
+  ValueId map = graph.AddInput("in", {1, 8, 40, 40});
   for (int i = 0; i < length; ++i) {
-    Value weights;
-    weights.name = "weights" + std::to_string(i);
-    weights.shape = {8, 8, 3, 3};
-    weights.constant = RandomTensor(weights.shape, random, -0.2f, 0.2f);
-    op::Conv conv;
-    conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
-    conv.activation.kind = Function::Kind::kSilu;
-    Operator op;
-    op.name = "conv" + std::to_string(i);
-    op.attributes = conv;
-    op.inputs = {map, add_value(weights)};
-    map = add_map("map" + std::to_string(i));
-    graph.values[map].producer = static_cast<OpId>(graph.operators.size());
-    op.outputs = {map};
-    graph.operators.push_back(op);
+    map = AddConv(graph, "conv" + std::to_string(i), map, 8, 3, random, 0.2f);
+    graph.operators.back().As<op::Conv>()->activation.kind = Function::Kind::kSilu;
   }
   graph.outputs = {map};
   return graph;
@@ -379,6 +337,40 @@ TEST_F(ConvChainTest, StoredPixelsStayWithinTheThresholdOfWhatStoredInputsGive) 
     }
   }
   EXPECT_GT(kept, 0) << "no change was small enough to be kept: the test tests nothing";
+}
+
+// One part of a kept concatenation lies in place and is tested there; the other, which is not kept,
+// lies in its place in another concatenation.
+TEST(KeptConcatTest, APartThatLiesInItsPlaceIsAChangeOfTheWhole) {
+  const op::Activation sigmoid = {{Function::Kind::kSigmoid, 0, 0}};
+  Graph graph;
+  const ValueId left = graph.AddInput("left", {1, 2, 6, 6});
+  const ValueId right = graph.AddInput("right", {1, 2, 6, 6});
+  const ValueId a = graph.AddOne("a", sigmoid, {left});
+  const ValueId b = graph.AddOne("b", sigmoid, {right});
+  const ValueId kept = graph.AddOne("kept", op::Concat{1}, {a, b});
+  const ValueId other = graph.AddOne("other", op::Concat{1}, {b, a});
+  graph.outputs = {graph.AddOne("end", sigmoid, {kept}), graph.AddOne("end 2", sigmoid, {other})};
+  const auto state = MakeReferenceState(graph, {{a, kept}, Keep::kChosen});
+  ASSERT_TRUE(state->is_kept(a) && state->is_kept(kept));
+  ASSERT_FALSE(state->is_kept(b) || state->is_kept(other));
+  std::vector<Tensor> inputs = RandomInputs(graph, 1);
+  SetInputs(*state, inputs);
+  state->Run();
+  for (const size_t changed_input : {0, 1}) {
+    std::vector<Tensor> next = inputs;
+    next[changed_input] = RandomInputs(graph, 2)[changed_input];
+    const ChangedMasks changed(inputs, next);
+    inputs = next;
+    PoisonWhatIsNotKept(*state, kNan);
+    SetInputs(*state, inputs);
+    state->RunChanged(changed.views(), {});
+    const auto expected = EvaluateDirectly(graph, inputs);
+    const auto outputs = Outputs(*state);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_EQ(FirstDifference(expected[graph.outputs[i]], outputs[i]), "") << changed_input;
+    }
+  }
 }
 
 }  // namespace

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "common/exec/model_state.h"
-#include "common/model/graph/geometry.h"
+#include "common/exec/scroll.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/mask/mask.h"
+#include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
 // Frames that change in part, masks that say where, and executors that keep some values.
@@ -25,8 +26,9 @@ class ChangedMasks {
     for (size_t i = 0; i < before.size(); ++i) {
       masks_.push_back(Compare(before[i], after[i]));
     }
-    for (const Mask& mask : masks_) views_.emplace_back(mask.view());
+    SetViews();
   }
+  explicit ChangedMasks(std::vector<Mask> masks) : masks_(std::move(masks)) { SetViews(); }
 
   const std::vector<ConstMaskView>& views() const { return views_; }
 
@@ -45,6 +47,10 @@ class ChangedMasks {
       view.Set(static_cast<int>(i / shape[3] % shape[2]), static_cast<int>(i % shape[3]));
     }
     return mask;
+  }
+
+  void SetViews() {
+    for (const Mask& mask : masks_) views_.emplace_back(mask.view());
   }
 
   std::vector<Mask> masks_;
@@ -71,6 +77,35 @@ inline std::vector<Tensor> NextFrame(const std::vector<Tensor>& inputs, std::mt1
   }
   return next;
 }
+
+// A picture after the camera has moved, with new numbers at the borders. `entered` gets these
+// pixels.
+inline Tensor Scrolled(const Tensor& picture, const Shift& shift, std::mt19937& random,
+                       Mask& entered) {
+  const Shape& shape = picture.shape();
+  if (shape.size() != 4) {
+    entered = Mask(1, 1);
+    return picture;
+  }
+  const int64_t height = shape[2];
+  const int64_t width = shape[3];
+  entered = Mask(static_cast<int>(height), static_cast<int>(width));
+  const Tensor fresh = RandomTensor(shape, random);
+  std::vector<float> numbers(fresh.data(), fresh.data() + fresh.count());
+  for (int64_t i = 0; i < picture.count(); ++i) {
+    const int64_t y = i / width % height;
+    const int64_t x = i % width;
+    const int64_t from_y = y + shift.rows;
+    const int64_t from_x = x + shift.columns;
+    if (from_y >= 0 && from_y < height && from_x >= 0 && from_x < width) {
+      numbers[static_cast<size_t>(i)] = picture.data()[i + shift.rows * width + shift.columns];
+    } else {
+      entered.view().Set(static_cast<int>(y), static_cast<int>(x));
+    }
+  }
+  return Tensor(shape, std::move(numbers));
+}
+
 // Takes each value with the same probability, which differs from set to set.
 inline std::vector<ValueId> RandomValues(const Graph& graph, std::mt19937& random) {
   const uint32_t of_ten = static_cast<uint32_t>(random()) % 8;

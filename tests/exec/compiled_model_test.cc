@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -11,10 +10,7 @@
 
 #include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
-#include "common/model/load.h"
-#include "common/model/passes/passes.h"
 #include "tests/testing/heap.h"
-#include "tests/testing/places.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
@@ -30,24 +26,20 @@ std::shared_ptr<const Graph> HeavyGraph() {
   auto graph = std::make_shared<Graph>();
   ValueId map = graph->AddInput("in", {1, kChannels, 8, 8});
   for (int i = 0; i < 3; ++i) {
-    op::Conv conv;
-    conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
-    const std::string name = "conv" + std::to_string(i);
-    const ValueId weights = graph->AddConstant(
-        name + ".weights", RandomTensor({kChannels, kChannels, 3, 3}, random, -0.02f, 0.02f));
-    map = graph->AddOne(name, conv, {map, weights});
+    map = AddConv(*graph, "conv" + std::to_string(i), map, kChannels, 3, random, 0.02f);
   }
   graph->outputs = {map};
   graph->Validate();
   return graph;
 }
 
-// For a graph whose weights take at least `least` bytes.
-void ExpectEightArenasAndOneSetOfWeights(const std::shared_ptr<const Graph>& graph, size_t least) {
+TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
+  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
+  const auto graph = HeavyGraph();
   const size_t with_graph = HeapBytes();
   const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
   const size_t weights = HeapBytes() - with_graph;
-  EXPECT_GT(weights, least);
+  EXPECT_GT(weights, size_t{3} * 256 * 256 * 9 * sizeof(float));
 
   const size_t with_model = HeapBytes();
   std::vector<ModelState> states;
@@ -57,21 +49,6 @@ void ExpectEightArenasAndOneSetOfWeights(const std::shared_ptr<const Graph>& gra
   EXPECT_GE(taken, arenas);
   // Masks and lists are not in the arenas.
   EXPECT_LT(taken, arenas + 8 * weights / 2) << "states hold weights of their own";
-}
-
-TEST(CompiledModelTest, EightStatesHoldEightArenasAndOneSetOfWeights) {
-  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
-  ExpectEightArenasAndOneSetOfWeights(HeavyGraph(), size_t{3} * 256 * 256 * 9 * sizeof(float));
-}
-
-TEST(CompiledModelTest, EightStatesOfYolov5nHoldEightArenasAndOneSetOfWeights) {
-  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
-  const std::filesystem::path file = SharedData("models/yolov5n_384x640.onnx");
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
-  auto graph = std::make_shared<Graph>(LoadModel(file));
-  Optimise(*graph);
-  constexpr size_t kParameters = 1'800'000;
-  ExpectEightArenasAndOneSetOfWeights(graph, kParameters * sizeof(float));
 }
 
 TEST(CompiledModelTest, StatesDoNotDisturbEachOther) {

@@ -9,19 +9,17 @@
 #include <set>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
 #include "common/exec/cuda_backend.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"
-#include "sparse_ops/mask/mask.h"
-#include "tests/exec/together.h"
 #include "tests/model/model_builder.h"
-#include "tests/testing/changing_frames.h"
+#include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
+#include "tests/testing/walk_pair.h"
 
 // What the host asks of a GPU for a frame, counted on its stand-in.
 
@@ -54,9 +52,6 @@ class DeviceFramesTest : public testing::Test {
   using Counts = cuda::EmulatedDevice::Counts;
   using Kind = ChangePolicy::Kind;
 
-  static constexpr int kHeight = 64;
-  static constexpr int kWidth = 32;
-
   void SetUp() override {
 #ifndef NDEBUG
     GTEST_SKIP() << "debug builds look at stored values in between";
@@ -64,13 +59,12 @@ class DeviceFramesTest : public testing::Test {
   }
 
   std::shared_ptr<const CompiledModel> ModelOnDevice() {
-    return std::make_shared<const CompiledModel>(MakeNetwork(TenNetworks()[1], kHeight, kWidth),
-                                                 MakeEmulatedCudaBackend(device_));
+    return ModelOf(TenNetworks()[1], MakeEmulatedCudaBackend(device_));
   }
 
-  Counts CountsOf(ModelState& state, const DecidedFrame& frame, const ChangePolicy& policy) {
+  Counts CountsOf(ModelState& state, const FrameDecision& decision, const ChangePolicy& policy) {
     const Counts before = device_->counts();
-    state.Apply(frame.decision, frame.picture(), policy);
+    state.Apply(decision, clip_.picture(), policy);
     outputs_ = Outputs(state);
     return device_->counts() - before;
   }
@@ -78,7 +72,7 @@ class DeviceFramesTest : public testing::Test {
   void MoveRows(const ChangePolicy& policy, int first, int second);
 
   std::shared_ptr<cuda::EmulatedDevice> device_ = std::make_shared<cuda::EmulatedDevice>();
-  ChangingFrames frames_{kHeight, kWidth, /*square=*/8, 7};
+  Clip clip_{kHeight, kWidth, 0, 7};
   std::vector<std::vector<float>> outputs_;  // of the last frame
 };
 
@@ -93,7 +87,7 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
   };
   for (int i = 0; i < 4; ++i) {
     SCOPED_TRACE(testing::Message() << "dense, frame " << i);
-    const Counts counts = CountsOf(state, frames_.Whole(), {});
+    const Counts counts = CountsOf(state, clip_.Whole(), {});
     if (i > 0) expect_little(counts);
   }
   ChangePolicy policy = {.threshold = 0.05f};
@@ -102,7 +96,7 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
     policy.kind = kind;
     for (int i = 0; i < 5; ++i) {
       SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind) << ", frame " << i);
-      const Counts counts = CountsOf(state, frames_.Next(), policy);
+      const Counts counts = CountsOf(state, clip_.ChangeSquare(8), policy);
       if (i > 0) expect_little(counts);
     }
   }
@@ -118,12 +112,12 @@ TEST_F(DeviceFramesTest, AConvolutionIsAKernelForItsSetsAndOneForItself) {
         std::make_shared<const CompiledModel>(std::make_shared<const Graph>(net.Finish({x})),
                                               MakeEmulatedCudaBackend(device_)),
         {{}, Keep::kAll});
-    CountsOf(state, frames_.Whole(), {});
+    CountsOf(state, clip_.Whole(), {});
     ChangePolicy with_spreads = policy;
     if (policy.threshold > 0) {
       with_spreads.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state));
     }
-    return CountsOf(state, frames_.Next(), with_spreads).kernels;
+    return CountsOf(state, clip_.ChangeSquare(8), with_spreads).kernels;
   };
   for (const ChangePolicy& policy :
        {ChangePolicy(), ChangePolicy{.kind = Kind::kChange, .threshold = 0.05f}}) {
@@ -157,31 +151,29 @@ TEST_F(DeviceFramesTest, AConvolutionTakesTheTilesThatWereMeasured) {
 
 TEST_F(DeviceFramesTest, AGraphIsMadeOnceForEachPolicy) {
   ModelState state(ModelOnDevice(), {{}, Keep::kAll});
-  CountsOf(state, frames_.Whole(), {});
-  const auto made = [&](Kind kind) {
-    return CountsOf(state, frames_.Next(), {.kind = kind}).graphs;
+  CountsOf(state, clip_.Whole(), {});
+  const auto made = [&](Kind kind, Range forced = {}) {
+    return CountsOf(state, clip_.ChangeSquare(8, forced), {.kind = kind}).graphs;
   };
   EXPECT_EQ(made(Kind::kExact), 1);
   EXPECT_EQ(made(Kind::kExact), 0);
   EXPECT_EQ(made(Kind::kFixed), 1);
   EXPECT_EQ(made(Kind::kFixed), 0);
   EXPECT_EQ(made(Kind::kExact), 0) << "it is known from before";
-  frames_.Force({8, 16});
-  EXPECT_EQ(made(Kind::kExact), 1) << "a part is refreshed as well";
-  EXPECT_EQ(made(Kind::kExact), 0);
+  EXPECT_EQ(made(Kind::kExact, {8, 16}), 1) << "a part is refreshed as well";
+  EXPECT_EQ(made(Kind::kExact, {8, 16}), 0);
 }
 
 TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
   const auto model = ModelOnDevice();
   ModelState first(model, {{}, Keep::kAll});
   ModelState second(model, {{}, Keep::kAll});
-  for (ModelState* state : {&first, &second}) CountsOf(*state, frames_.Whole(), {});
+  for (ModelState* state : {&first, &second}) CountsOf(*state, clip_.Whole(), {});
   const auto both = [&](uint32_t order) {
     const Counts before = device_->counts();
     std::vector<ModelState*> waiting;
     for (ModelState* state : {&first, &second}) {
-      const DecidedFrame& frame = frames_.Next();
-      state->BeginFrame(frame.decision, frame.picture(), {});
+      state->BeginFrame(clip_.ChangeSquare(8), clip_.picture(), {});
       waiting.insert(waiting.end(), state->stage_count(), state);
     }
     std::shuffle(waiting.begin(), waiting.end(), std::mt19937(order));
@@ -200,15 +192,10 @@ TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
 // A frame's rows move between a robot on the host and a server on the device: those of the first
 // cut down from here, those of the second up.
 void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int second) {
-  const auto on_host = std::make_shared<const CompiledModel>(
-      MakeNetwork(TenNetworks()[1], kHeight, kWidth), std::make_unique<CpuBackend>());
+  const auto on_host = ModelOf(TenNetworks()[1]);
   const Graph& graph = on_host->graph();
-  const StateOptions options = {{}, Keep::kAll, false, true};
-  ModelState one(on_host, options);
-  ModelState robot(on_host, options);
-  ModelState server(ModelOnDevice(), options);
-  const DecidedFrame& whole = frames_.Whole();
-  for (ModelState* state : {&one, &robot}) state->Apply(whole.decision, whole.picture(), policy);
+  WalkPair pair(on_host, ModelOnDevice(), on_host, {{}, Keep::kAll}, policy);
+  pair.Begin();
   // From the first map on, and again half way.
   const std::vector<Cut> cuts = {{-1, 500}, {4, 400}};
   int waits_of_exchanges = 0;
@@ -217,24 +204,19 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
   int known_frames = 0;
   for (int i = 0; i < 20; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
-    const DecidedFrame& frame = frames_.Next();
-    one.Apply(frame.decision, frame.picture(), policy);
-    const std::vector<int> robot_rows = {first + 2 * (i % 5), second - 2 * (i % 4)};
-    const SplitRows rows = RowCompiler(graph, robot.layout()).Compile(cuts, robot_rows);
     const Counts before = device_->counts();
-    ApplyTogether(frame, policy, rows, robot, server);
+    pair.FrameOfRows(pair.clip().ChangeSquare(8), cuts,
+                     {first + 2 * (i % 5), second - 2 * (i % 4)});
     const Counts counts = device_->counts() - before;
     int exchanges = 0;
     std::vector<int> crossing;
-    for (const Transfer& transfer : rows.transfers) {
-      if (transfer.from == Side::kServer) ++exchanges;
+    for (const Transfer& transfer : pair.RowsOf(cuts).transfers) {
+      if (!transfer.robot_to_server) ++exchanges;
       crossing.insert(crossing.end(), {static_cast<int>(transfer.after_stages), transfer.value,
                                        static_cast<int>(transfer.from)});
     }
-    const auto expected = Outputs(one);
-    const auto actual = Outputs(robot);
-    for (size_t k = 0; policy.kind == Kind::kExact && k < expected.size(); ++k) {
-      ASSERT_EQ(FirstDifference(expected[k], actual[k]), "") << "output " << k;
+    if (policy.kind == Kind::kExact) {
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
     }
     if (i < 2) continue;
     if (!known.insert(crossing).second) {
@@ -256,13 +238,13 @@ TEST_F(DeviceFramesTest, NeitherDoRowsOfFixedMasks) { MoveRows({.kind = Kind::kF
 TEST_F(DeviceFramesTest, AModelAndItsStatesShareFewAllocations) {
   const auto model = ModelOnDevice();
   std::optional<ModelState> state(std::in_place, model, StateOptions{{}, Keep::kAll});
-  CountsOf(*state, frames_.Whole(), {});
-  CountsOf(*state, frames_.Next(), {});
+  CountsOf(*state, clip_.Whole(), {});
+  CountsOf(*state, clip_.ChangeSquare(8), {});
   const int first = device_->counts().allocations;
   EXPECT_LE(first, 6) << "of the device's memory and of the host's";
   for (int i = 0; i < 3; ++i) {
     state.emplace(model, StateOptions{{}, Keep::kAll});
-    CountsOf(*state, frames_.Next(), {});
+    CountsOf(*state, clip_.ChangeSquare(8), {});
   }
   EXPECT_EQ(device_->counts().allocations, first) << "what a state gave back is taken again";
 }

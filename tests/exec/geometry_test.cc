@@ -116,32 +116,6 @@ TEST(GeometryTest, AChangeShowsOnlyWhereTheWindowReadsIt) {
   });
 }
 
-TEST(GeometryTest, WhatIsNotNeededIsNotRead) {
-  constexpr uint32_t kSeed = 3;
-  SCOPED_TRACE(testing::Message() << "seed of the ranges " << kSeed);
-  std::mt19937 random(kSeed);
-  ForEachLocalInput([&](Probe& probe, size_t input, const Window& window) {
-    for (const Axis& axis : kAxes) {
-      const AxisWindow& own = window.*axis.window;
-      const int begin = static_cast<int>(random() % own.out_size);
-      const Range out = {begin, begin + 1 + static_cast<int>(random() % (own.out_size - begin))};
-      const Range needed = own.Needed(out);
-      const Range unneeded[] = {{0, needed.empty() ? own.in_size : needed.begin},
-                                {needed.empty() ? own.in_size : needed.end, own.in_size}};
-      for (const float poison : {std::numeric_limits<float>::quiet_NaN(), 1e30f, -1e30f}) {
-        Tensor poisoned = probe.inputs()[input];
-        for (Range range : unneeded) {
-          poisoned = WithEntriesReplaced(poisoned, axis.dimension, range, poison);
-        }
-        for (int changed : probe.Changed(input, poisoned, axis.dimension)) {
-          ASSERT_FALSE(out.begin <= changed && changed < out.end)
-              << axis.name << " " << changed << " of " << out.begin << " to " << out.end;
-        }
-      }
-    }
-  });
-}
-
 // Windows are not just large enough: in operators that let every number through, each index that
 // Reads names shows in the output.
 TEST(GeometryTest, WindowsAreTight) {

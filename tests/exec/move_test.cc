@@ -71,22 +71,16 @@ void PoisonWhatHasMoved(ModelState& state, const Homography& motion) {
   });
 }
 
-class MoveTest : public OnChangingFrames {
- protected:
-  StateOptions RandomOptions() {
-    if (random_() % 2 == 0) return {{}, Keep::kAll, true};
-    return {RandomValues(graph_, random_), Keep::kChosen, true};
-  }
-};
+class MoveTest : public OnChangingFrames {};
 
-INSTANTIATE_TEST_SUITE_P(On, MoveTest, TwoBackends(), BackendName);
+INSTANTIATE_TEST_SUITE_P(On, MoveTest, FewBackends(), BackendName);
 
 // Maps that move as a whole before the frame give the same as maps fetched as the frame needs them,
 // with or without idle time after it, whatever the policy, the motion and the kept values.
 TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
   int moved = 0;
   ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
-    const StateOptions options = RandomOptions();
+    const StateOptions options = RandomOptions(/*moves=*/true);
     const auto whole_first = MakeState(options);
     const auto when_needed = MakeState(options);
     RunFirst(*whole_first);
@@ -117,28 +111,9 @@ TEST_P(MoveTest, WhatIsFetchedWhenNeededIsWhatMovingEverythingFirstGives) {
   EXPECT_GT(moved, 2 * graphs_) << "too little moved";
 }
 
-TEST_P(MoveTest, ARefreshOfEverythingGivesDenseBitsWhateverTheCameraDid) {
-  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
-    const auto state = MakeState(RandomOptions());
-    RunFirst(*state);
-    Mask all(2, 2);
-    SetAll(all);
-    for (int frame = 0; frame < 3; ++frame) {
-      SCOPED_TRACE(testing::Message() << "frame " << frame);
-      ChangePolicy policy;
-      policy.kind = frame == 2 ? ChangePolicy::Kind::kFixed : ChangePolicy::Kind::kExact;
-      const ChangedMasks changed = NextInputs();
-      PoisonWhatHasMoved(*state, RandomMotion(random_));
-      RunChanged(*state, changed, policy, std::as_const(all));
-      InsideState::Settle(*state);
-      ExpectDenseBits(*state);
-    }
-  });
-}
-
 TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
   ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
-    const auto state = MakeState(RandomOptions());
+    const auto state = MakeState(RandomOptions(/*moves=*/true));
     RunFirst(*state);
     for (int frame = 0; frame < 3; ++frame) {
       const ChangedMasks changed = NextInputs();
@@ -150,48 +125,43 @@ TEST_P(MoveTest, AStillCameraIsAsIfNothingCouldMove) {
   });
 }
 
-TEST_P(MoveTest, AWholeRunForgetsWhatHasMoved) {
-  ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
-    const auto state = MakeState(RandomOptions());
-    RunFirst(*state);
-    NextInputs();
-    PoisonWhatHasMoved(*state, RandomMotion(random_));
-    RunFirst(*state);
-    ExpectDenseBits(*state);
-    const ChangedMasks changed = NextInputs();
-    RunChanged(*state, changed, {});
-    ExpectDenseBits(*state);
-  });
-}
-
-// After a frame that left maps half moved, the next one computes everything.
-TEST_P(MoveTest, AFrameAfterAbandonedOnesHasTheBitsOfADenseRun) {
+// A whole run, a refresh of everything, and the frame after one that was given up and left maps
+// half moved.
+TEST_P(MoveTest, WhatIsComputedAfreshHasTheBitsOfADenseRunWhateverTheCameraDid) {
   int abandoned = 0;
   ForEachGraph(kMovedGraphs, MostlyLocal, [&] {
     auto backend = std::make_unique<FailingBackend>(MakeBackend());
     FailingBackend& failing = *backend;
-    const auto state = cacheinf::MakeState(graph_, std::move(backend), RandomOptions());
-    for (int trial = 0; trial < 4; ++trial) {
-      SCOPED_TRACE(testing::Message() << "trial " << trial);
-      RunFirst(*state);
-      failing.FailAfter(static_cast<int>(random_() % 4));
-      bool is_abandoned = false;
-      for (int frame = 0; frame < 3 && !is_abandoned; ++frame) {
-        const ChangedMasks changed = NextInputs();
-        PoisonWhatHasMoved(*state, RandomMotion(random_));
+    const auto state =
+        cacheinf::MakeState(graph_, std::move(backend), RandomOptions(/*moves=*/true));
+    RunFirst(*state);
+    Mask all(2, 2);
+    SetAll(all);
+    for (int frame = 0; frame < 9; ++frame) {
+      SCOPED_TRACE(testing::Message() << "frame " << frame);
+      const ChangedMasks changed = NextInputs();
+      PoisonWhatHasMoved(*state, RandomMotion(random_));
+      if (frame % 3 == 0) {
+        RunFirst(*state);
+      } else if (frame % 3 == 1) {
+        const auto kind = frame % 2 == 0 ? ChangePolicy::Kind::kExact : ChangePolicy::Kind::kFixed;
+        RunChanged(*state, changed, {.kind = kind}, std::as_const(all));
+      } else {
+        bool was_given_up = false;
+        failing.FailAfter(static_cast<int>(random_() % 4));
         try {
           RunChanged(*state, changed, {});
         } catch (const std::runtime_error&) {
-          is_abandoned = true;
+          was_given_up = true;
         }
+        failing.FailAfter(-1);
+        if (!was_given_up) continue;
+        ++abandoned;
+        const ChangedMasks next = NextInputs();
+        if (random_() % 2 == 0) state->Move(RandomMotion(random_));
+        RunChanged(*state, next, {});
       }
-      failing.FailAfter(-1);
-      if (!is_abandoned) continue;
-      ++abandoned;
-      const ChangedMasks changed = NextInputs();
-      if (trial % 2 == 0) InsideState::Move(*state, RandomMotion(random_));
-      RunChanged(*state, changed, {});
-      InsideState::Settle(*state);
+      state->Settle();
       ExpectDenseBits(*state);
     }
   });
@@ -220,16 +190,6 @@ class CountingBackend : public FailingBackend {
   std::map<const float*, int64_t> fetched_;
 };
 
-ValueId AddThreeByThree(Graph& graph, const std::string& name, ValueId input,
-                        std::mt19937& random) {
-  op::Conv conv;
-  conv.spec.rows = conv.spec.columns = {3, 1, 1, 1, 1};
-  const int64_t channels = graph.value(input).shape[1];
-  const ValueId weights =
-      graph.AddConstant(name + " weights", RandomTensor({2, channels, 3, 3}, random, -0.5f, 0.5f));
-  return graph.AddOne(name, conv, {input, weights});
-}
-
 // Two convolutions; only the right column comes in.
 class FetchedPixelsTest : public testing::Test {
  protected:
@@ -238,8 +198,8 @@ class FetchedPixelsTest : public testing::Test {
   FetchedPixelsTest() {
     std::mt19937 random(1);
     const ValueId input = graph_.AddInput("input", {1, 2, kSize, kSize});
-    first_ = AddThreeByThree(graph_, "first", input, random);
-    second_ = AddThreeByThree(graph_, "second", first_, random);
+    first_ = AddConv(graph_, "first", input, 2, 3, random, 0.5f);
+    second_ = AddConv(graph_, "second", first_, 2, 3, random, 0.5f);
     graph_.outputs = {second_};
     auto backend = std::make_unique<CountingBackend>(std::make_unique<ReferenceBackend>());
     backend_ = backend.get();

@@ -16,7 +16,6 @@
 #include "common/exec/reference_backend.h"
 #include "sparse_ops/cpu/targets.h"
 #include "tests/exec/by_winograd.h"
-#include "tests/exec/deferred_backend.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 // Must follow the choice of targets.
@@ -33,20 +32,18 @@ struct BackendChoice {
   Scheme scheme = Scheme::kDirect;  // of every convolution that it applies to
   // Uses kernels without vectors, because address sanitizers do not see masked vector accesses.
   bool is_scalar = false;
-  bool is_deferred = false;  // behind a queue: the host cannot read while a frame runs
   bool is_emulated = false;  // kernels for GPUs, on the stand-in
 };
 inline void PrintTo(const BackendChoice& choice, std::ostream* stream) { *stream << choice.name; }
 
-inline constexpr BackendChoice kCudaEmulated = {"cuda_emulated", 0,     Scheme::kDirect,
-                                                false,           false, true};
-inline constexpr BackendChoice kWinogradCudaEmulated = {
-    "winograd_cuda_emulated", 0, Scheme::kWinograd, false, false, true};
+inline constexpr BackendChoice kReference = {"reference", 0};
+inline constexpr BackendChoice kCudaEmulated = {"cuda_emulated", 0, Scheme::kDirect, false, true};
+inline constexpr BackendChoice kWinogradCudaEmulated = {"winograd_cuda_emulated", 0,
+                                                        Scheme::kWinograd, false, true};
 constexpr uint32_t kMostGraphsEmulated = 12;
 
 inline auto EveryBackend() {
-  return testing::Values(BackendChoice{"reference", 0}, BackendChoice{"cpu", 1},
-                         BackendChoice{"cpu_3_threads", 3},
+  return testing::Values(kReference, BackendChoice{"cpu", 1}, BackendChoice{"cpu_3_threads", 3},
                          BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true},
                          BackendChoice{"winograd_scalar", 1, Scheme::kWinograd, true},
                          BackendChoice{"winograd", 1, Scheme::kWinograd},
@@ -54,11 +51,11 @@ inline auto EveryBackend() {
                          kWinogradCudaEmulated);
 }
 
-// For tests of the executor rather than of kernels: a device whose masks the host cannot read, and
-// our own kernels, some of which compute whole tiles.
-inline auto TwoBackends() {
-  return testing::Values(BackendChoice{"deferred", 0, Scheme::kDirect, false, true},
-                         BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd}, kCudaEmulated);
+// For tests of the executor rather than of kernels: our own kernels, some of which compute whole
+// tiles, and a device whose masks the host cannot read.
+inline auto FewBackends() {
+  return testing::Values(kReference, BackendChoice{"winograd_3_threads", 3, Scheme::kWinograd},
+                         kCudaEmulated);
 }
 
 inline std::string BackendName(const testing::TestParamInfo<BackendChoice>& info) {
@@ -102,9 +99,6 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
 
   std::unique_ptr<Backend> MakeBackend() const {
     const int threads = GetParam().cpu_threads;
-    if (GetParam().is_deferred) {
-      return std::make_unique<DeferredBackend>(std::make_unique<ReferenceBackend>());
-    }
     if (GetParam().is_emulated) {
       // Shuffled tests (--gtest_shuffle, with --gtest_repeat) get new seeds each time.
       const int shuffled = testing::UnitTest::GetInstance()->random_seed();

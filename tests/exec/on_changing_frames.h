@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "common/exec/model_state.h"
@@ -39,12 +40,33 @@ class OnChangingFrames : public OnBackends {
     return changed;
   }
 
-  // `refresh` may have any resolution.
+  // The same for a camera that moves.
+  ChangedMasks ScrollInputs(const Shift& shift) {
+    std::vector<Mask> entered(inputs_.size());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      inputs_[i] = Scrolled(inputs_[i], shift, random_, entered[i]);
+    }
+    return ChangedMasks(std::move(entered));
+  }
+
   ChangedWork RunChanged(ModelState& state, const ChangedMasks& changed, const ChangePolicy& policy,
-                         ConstMaskView refresh = {}) {
-    PoisonWhatIsNotKept(state, kNan);
+                         ConstMaskView refresh = {}, float poison = kNan) {
+    PoisonWhatIsNotKept(state, poison);
     SetInputs(state, inputs_);
     return InsideState::RunChanged(state, changed.views(), policy, OverPicture(graph_, refresh));
+  }
+
+  // Keeps every value, with or without sharing memory, or some.
+  StateOptions RandomOptions(bool moves = false) {
+    switch (random_() % 3) {
+      case 0:
+        return {{}, Keep::kAll, moves};
+      case 1:
+        if (!moves) return {{}, Keep::kAllApart};
+        [[fallthrough]];
+      default:
+        return {RandomValues(graph_, random_), Keep::kChosen, moves};
+    }
   }
 
   // Runs what changes in the next frame.

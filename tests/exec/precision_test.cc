@@ -13,12 +13,9 @@
 #include "common/exec/cuda_backend.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
-#include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"
-#include "sparse_ops/mask/mask.h"
-#include "tests/exec/together.h"
 #include "tests/model/model_builder.h"
-#include "tests/testing/changing_frames.h"
+#include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
@@ -31,8 +28,6 @@ namespace {
 
 // Values of ConvOptions::small_tiles_up_to.
 enum Tiles : int { kByCount = -1, kLarge = 0, kSmall = std::numeric_limits<int>::max() };
-
-constexpr int kSize = 32;
 
 struct PrecisionChoice {
   const char* name;
@@ -76,9 +71,9 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
   }
 
   static std::vector<std::vector<float>> DenseOutputs(
-      const std::shared_ptr<const CompiledModel>& model, const DecidedFrame& frame) {
+      const std::shared_ptr<const CompiledModel>& model, const Clip& clip) {
     ModelState state(model);
-    state.SetPicture(frame.picture());
+    state.SetPicture(clip.picture());
     state.Run();
     return Outputs(state);
   }
@@ -93,8 +88,8 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
   }
 
   const std::shared_ptr<const Graph> graph_ =
-      MakeNetwork({"all forms", BuildAllForms}, kSize, kSize);
-  ChangingFrames frames_{kSize, kSize, /*square=*/6, 11};
+      MakeNetwork({"all forms", BuildAllForms}, kHeight, kWidth);
+  Clip clip_{kHeight, kWidth, 0, 11};
 };
 
 std::vector<PrecisionChoice> PrecisionsBy(int compute_major) {
@@ -110,9 +105,8 @@ INSTANTIATE_TEST_SUITE_P(ByWarpgroups, PrecisionTest, testing::ValuesIn(Precisio
                          PrecisionName);
 
 TEST_P(PrecisionTest, ADenseRunIsNearTheReferenceAndRounded) {
-  const DecidedFrame& frame = frames_.Whole();
-  const auto expected = DenseOutputs(Model(std::make_unique<CpuBackend>()), frame);
-  const auto actual = DenseOutputs(Model(Tiles::kByCount, 1), frame);
+  const auto expected = DenseOutputs(Model(std::make_unique<CpuBackend>()), clip_);
+  const auto actual = DenseOutputs(Model(Tiles::kByCount, 1), clip_);
   for (size_t i = 0; i < expected.size(); ++i) {
     double largest = 0;
     double error = 0;
@@ -131,38 +125,16 @@ TEST_P(PrecisionTest, ChangedFramesHaveTheBitsOfADenseRunWithOtherTiles) {
   ModelState by_count(Model(Tiles::kByCount, 4), {{}, Keep::kAll});
   for (int i = 0; i < 4; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
-    const DecidedFrame& frame = i == 0 ? frames_.Whole() : frames_.Next();
-    const auto expected = DenseOutputs(large, frame);
+    const FrameDecision& decision = i == 0 ? clip_.Whole() : clip_.ChangeSquare(6);
+    const auto expected = DenseOutputs(large, clip_);
     for (ModelState* state : {&small, &by_count}) {
-      const ChangedWork work = state->Apply(frame.decision, frame.picture(), {});
+      const ChangedWork work = state->Apply(decision, clip_.picture(), {});
       if (i > 0) {
         EXPECT_LT(work.share(), 0.9) << "it was computed whole";
       }
       ExpectOutputs(*state, expected);
     }
   }
-}
-
-TEST_P(PrecisionTest, RowsOnTwoSidesHaveTheBitsOfADenseRun) {
-  const auto dense = Model(Tiles::kLarge, 5);
-  const StateOptions options = {{}, Keep::kAll, false, true};
-  ModelState robot(Model(Tiles::kSmall, 6), options);
-  ModelState server(Model(Tiles::kByCount, 7), options);
-  robot.Apply(frames_.Whole().decision, frames_.frame().picture(), {});
-  const auto is_conv = [](const Operator& op) { return op.As<op::Conv>() != nullptr; };
-  const auto conv = std::ranges::find_if(graph_->operators, is_conv) - graph_->operators.begin();
-  const std::vector<Cut> cuts = {{-1, 500}, {static_cast<int>(conv), 300}};
-  int crossed = 0;
-  for (int i = 0; i < 4; ++i) {
-    SCOPED_TRACE(testing::Message() << "frame " << i);
-    const DecidedFrame& frame = frames_.Next();
-    const std::vector<int> robot_rows = {10 + 4 * i, 24 - 4 * i};
-    const SplitRows rows = RowCompiler(*graph_, robot.layout()).Compile(cuts, robot_rows);
-    ApplyTogether(frame, {}, rows, robot, server);
-    crossed += static_cast<int>(std::ranges::count(rows.transfers, Side::kServer, &Transfer::from));
-    ExpectOutputs(robot, DenseOutputs(dense, frame));
-  }
-  EXPECT_GT(crossed, 0) << "nothing came from the server";
 }
 
 TEST(PrecisionNamesTest, ABackendHasTheNameThatTheConfigurationHasForIt) {

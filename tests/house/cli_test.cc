@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,8 +9,6 @@
 
 namespace cacheinf {
 namespace {
-
-namespace fs = std::filesystem;
 
 CommandResult RunProgram(const std::string& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), ProgramPath(program));
@@ -59,18 +55,6 @@ INSTANTIATE_TEST_SUITE_P(All, ProgramTest,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
-
-TEST(ProfileProgramTest, RefusesAModelThatIsNotThere) {
-  ExpectRefusal(RunProgram("cacheinf-profile", {"inspect", "/no/such/model.onnx"}),
-                "/no/such/model.onnx");
-}
-
-TEST(ProfileProgramTest, RefusesAFileThatIsNoModel) {
-  const fs::path file = fs::path(testing::TempDir()) / "not_a_model.onnx";
-  std::ofstream(file) << "This is no model.";
-  ExpectRefusal(RunProgram("cacheinf-profile", {"inspect", file.string()}), file.string());
-  fs::remove(file);
-}
 
 TEST(ProfileProgramTest, DescribesTheMachine) {
   const CommandResult result = RunProgram("cacheinf-profile", {"machine"});

@@ -167,20 +167,5 @@ TEST(PacketTest, NoPeerBreaksTheRules) {
   EXPECT_EQ(Fault(many, options), "the peer sent more than was taken");
 }
 
-TEST(PacketTest, SeedsOfTheFuzzerAreWhole) {
-  const std::vector<std::vector<uint8_t>> seeds = PacketSeeds();
-  std::deque<std::vector<uint8_t>> packets;
-  ManualClock clock;
-  Channel channel(std::make_unique<PacketFeed>(&packets), clock);
-  channel.Send({0, 0, std::vector<uint8_t>(100)});
-  channel.Pump();
-  packets.assign(seeds.begin(), seeds.end());
-  channel.Pump();
-  EXPECT_EQ(channel.fault(), "");
-  int count = 0;
-  while (channel.Receive()) ++count;
-  EXPECT_EQ(count, 3);
-}
-
 }  // namespace
 }  // namespace cacheinf

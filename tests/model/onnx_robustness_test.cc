@@ -10,7 +10,7 @@
 #include "tests/model/onnx_seeds.h"
 #include "tests/testing/peak_memory.h"
 
-// Damaged and hostile models: each gives a graph or one InputError, and none takes much memory.
+// Hostile models: each gives a graph or one InputError, and none takes much memory.
 
 namespace cacheinf {
 namespace {
@@ -168,51 +168,16 @@ class ModelMutator {
   std::mt19937_64 random_;
 };
 
-// Most, but not all, are refused, and none takes a gibibyte.
-template <typename AnyMutator>
-void ImportMutants(AnyMutator& mutator) {
-  const int64_t before = PeakMebibytes();
-  const int runs = FuzzRuns(4000);
-  int refused = 0;
-  for (int run = 0; run < runs && !testing::Test::HasFailure(); ++run)
-    refused += TryImport(mutator.Next(), run);
-  EXPECT_GT(refused, runs / 2);
-  EXPECT_LT(refused, runs);
-  EXPECT_LT(PeakMebibytes() - before, 1024) << "MiB taken";
-}
-
-TEST(OnnxRobustnessTest, SeedsAreValid) {
-  for (const std::string& seed : OnnxSeeds()) EXPECT_NO_THROW(ImportOnnxBytes(seed, "seed"));
-}
-
-TEST(OnnxRobustnessTest, DamagedBytesAreReadOrRefusedInOneSentence) {
-  RecordProperty("seed", std::to_string(kSeed));
-  const std::vector<std::string> tokens = {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
-                                           "\xff\xff\xff\xff\x07",
-                                           "Conv",
-                                           "Reshape",
-                                           "If",
-                                           std::string("\0\0\0\0", 4),
-                                           "x",
-                                           "y",
-                                           std::string("\x0a\0", 2),
-                                           "\x2a\x04\x08\x01\x10\x01"};
-  Mutator mutator(OnnxSeeds(), tokens, kSeed);
-  ImportMutants(mutator);
-}
-
 TEST(OnnxRobustnessTest, AbsurdModelsAreReadOrRefusedInOneSentence) {
   RecordProperty("seed", std::to_string(kSeed));
   ModelMutator mutator(OnnxSeeds(), kSeed);
-  ImportMutants(mutator);
-}
-
-TEST(OnnxRobustnessTest, EveryTruncationIsReadOrRefused) {
-  for (const std::string& seed : OnnxSeeds()) {
-    for (size_t size = 0; size < seed.size(); size += 3) {
-      TryImport(seed.substr(0, size), static_cast<int>(size));
-    }
-  }
+  const int64_t before = PeakMebibytes();
+  const int runs = FuzzRuns(4000);
+  int refused = 0;
+  for (int run = 0; run < runs && !HasFailure(); ++run) refused += TryImport(mutator.Next(), run);
+  EXPECT_GT(refused, runs / 2);
+  EXPECT_LT(refused, runs);
+  EXPECT_LT(PeakMebibytes() - before, 1024) << "MiB taken";
 }
 
 // Folding never multiplies a file's size without bound, however often the file asks for it.

@@ -175,34 +175,6 @@ TEST_F(ApartTest, ARobotOnArmAndAServerHereExchangePackets) {
   EXPECT_TRUE(server.HasPrinted("left: the peer ended the connection", kLong)) << server.output();
 }
 
-TEST_F(ApartTest, RobotOutlivesItsServerAndMeetsTheNext) {
-  MpiConnector connector(address_);
-  {
-    Process first(Peer("server", 1'000'000'000));
-    ASSERT_TRUE(first.HasPrinted("ready", kLong)) << first.output();
-    const std::unique_ptr<Link> robot = Connect(&connector);
-    ASSERT_TRUE(robot) << connector.problem();
-    // Kill it while it sends.
-    std::thread killer([&first] {
-      std::this_thread::sleep_for(milliseconds(200));
-      first.Signal(SIGKILL);
-    });
-    const std::string fault = Exchange(robot.get(), 1'000'000'000, kRobotSeed, kServerSeed);
-    EXPECT_EQ(fault.find("the connection was lost"), 0U) << fault;
-    killer.join();
-  }
-
-  // The name still leads to the dead one.
-  EXPECT_FALSE(Connect(&connector, nullptr, nullptr, milliseconds(1500)));
-  EXPECT_EQ(connector.problem(), "the server lab does not answer");
-
-  Process second(Peer("server", 100));
-  ASSERT_TRUE(second.HasPrinted("ready", kLong)) << second.output();
-  const std::unique_ptr<Link> robot = Connect(&connector);
-  ASSERT_TRUE(robot) << connector.problem();
-  EXPECT_EQ(Exchange(robot.get(), 100, kRobotSeed, kServerSeed), "");
-}
-
 TEST_F(ApartTest, ServerOutlivesItsRobotsAndServesTheNext) {
   MpiListener listener(address_);
   std::unique_ptr<Link> link;

@@ -17,14 +17,13 @@
 #include "common/codec/slice_codec.h"
 #include "common/exec/cpu_backend.h"
 #include "common/exec/slice.h"
-#include "common/pair/patience.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/session.h"
 #include "tests/link/channel_pair.h"
 #include "tests/pair/busy_clock.h"
-#include "tests/pair/clip.h"
+#include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
@@ -268,102 +267,6 @@ TEST_F(RemoteTest, APictureStandsAloneOnlyAfterOneThatDidNotLeave) {
   ASSERT_TRUE(Compute());
   ExpectDenseAnswer();
   EXPECT_EQ(robot_->part().sent_bytes, of_whole);
-}
-
-// A robot with a deadline and a server 20 ms away. Alone, it takes a given time for a frame.
-class RemoteDeadlineTest : public RemoteTest {
- protected:
-  RemoteDeadlineTest() { Meet("raw", "1000mbit,20ms"); }
-
-  struct Answered {
-    bool is_served = false;
-    nanoseconds latency{};
-  };
-
-  Answered Answer() {
-    const nanoseconds begin = channels_->clock.Now();
-    const bool is_served =
-        Compute(patience_.GiveUpAt(begin, begin + kDeadline, Patience::Alone::kAll));
-    if (is_served) {
-      patience_.NoteServer(channels_->clock.Now() - begin);
-      ExpectDenseAnswer();
-    } else {
-      ComputeAlone();
-    }
-    return {is_served, channels_->clock.Now() - begin};
-  }
-
-  int Served(int frames) {
-    int served = 0;
-    for (int i = 0; i < frames; ++i) served += Answer().is_served ? 1 : 0;
-    return served;
-  }
-
-  static constexpr milliseconds kDeadline{100};
-  static constexpr milliseconds kSlack{1};
-  milliseconds alone_{150};
-
- private:
-  void ComputeAlone() {
-    const nanoseconds since = channels_->clock.Now();
-    while (channels_->clock.Now() < since + alone_) Turn();
-    patience_.NoteServer(robot_->GiveUp());
-    patience_.NoteAlone(Patience::Alone::kAll, channels_->clock.Now() - since);
-  }
-
-  Patience patience_;
-};
-
-TEST_F(RemoteDeadlineTest, AServerInTimeIsUsedWhereTheRobotAloneIsLate) {
-  is_server_busy_ = true;
-  EXPECT_FALSE(Answer().is_served);
-  is_server_busy_ = false;
-  EXPECT_GE(Served(30), 29);
-  EXPECT_EQ(Served(30), 30);
-  EXPECT_LT(Answer().latency, kDeadline);
-}
-
-TEST_F(RemoteDeadlineTest, AfterOneLateFrameTheNextIsServed) {
-  ASSERT_GE(Served(3), 2);
-  is_server_busy_ = true;
-  EXPECT_FALSE(Answer().is_served);
-  is_server_busy_ = false;
-  EXPECT_EQ(Served(10), 10);
-}
-
-TEST_F(RemoteDeadlineTest, WhateverIsHeldUpEveryFrameIsAnsweredAndTheServerIsUsedAgain) {
-  ASSERT_GE(Served(10), 9);
-  is_server_busy_ = true;
-  int doubled = 0;
-  const nanoseconds end = channels_->clock.Now() + std::chrono::seconds(3);
-  while (channels_->clock.Now() < end) {
-    const Answered answered = Answer();
-    EXPECT_FALSE(answered.is_served);
-    EXPECT_LE(answered.latency, 2 * alone_ + kSlack);
-    doubled += answered.latency > alone_ + kSlack ? 1 : 0;
-  }
-  EXPECT_LE(doubled, 2);
-  is_server_busy_ = false;
-  EXPECT_GE(Served(10), 9);
-  EXPECT_EQ(connection_->fault(), "");
-}
-
-TEST_F(RemoteDeadlineTest, ADeadServerDoesNotHoldUpARobotThatIsInTimeAlone) {
-  alone_ = milliseconds(30);
-  is_server_busy_ = true;
-  EXPECT_EQ(Answer().latency, kDeadline + alone_) << "it does not know yet how quick it is";
-  is_server_busy_ = false;
-  (void)Served(10);
-  EXPECT_EQ(Served(10), 10);
-  is_server_busy_ = true;
-  std::vector<nanoseconds> latencies;
-  for (int i = 0; i < 40; ++i) latencies.push_back(Answer().latency);
-  EXPECT_LE(*std::max_element(latencies.begin(), latencies.end()), kDeadline + kSlack);
-  std::sort(latencies.begin(), latencies.end());
-  EXPECT_LE(latencies[latencies.size() / 2], alone_ + kSlack);
-  is_server_busy_ = false;
-  (void)Served(10);
-  EXPECT_EQ(Served(10), 10);
 }
 
 }  // namespace

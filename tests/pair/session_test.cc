@@ -24,9 +24,9 @@
 #include "common/pair/server_connection.h"
 #include "common/pair/split_robot.h"
 #include "tests/pair/busy_clock.h"
-#include "tests/pair/clip.h"
 #include "tests/pair/cuts.h"
 #include "tests/pair/session_world.h"
+#include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
@@ -41,29 +41,6 @@ class Sessions : public FolderTest, public testing::WithParamInterface<Network> 
 
 INSTANTIATE_TEST_SUITE_P(Of, Sessions, testing::ValuesIn(TenNetworks()),
                          [](const auto& info) { return std::string(info.param.name); });
-
-TEST_P(Sessions, AtEveryCutTheAnswerHasTheBitsOfADenseRun) {
-  SessionWorld world(GetParam(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
-  int64_t frames = world.robot().counts().together;
-  const auto answer = [&](std::vector<Cut> cuts) {
-    world.robot().SetCuts(std::move(cuts));
-    world.Answer();
-    ++frames;
-    ASSERT_EQ(world.robot().counts().together, frames);
-  };
-  for (const int place : world.places()) {
-    for (const int thousandths : {0, 500}) {
-      SCOPED_TRACE(testing::Message() << "cut behind " << place << ", " << thousandths);
-      ASSERT_NO_FATAL_FAILURE(answer({{place, thousandths}}));
-    }
-  }
-  std::mt19937 random(5);
-  for (int i = 0; i < 100; ++i) {
-    ASSERT_NO_FATAL_FAILURE(answer(RandomCuts(world.places(), random)));
-  }
-}
 
 TEST_P(Sessions, WhereRowsStayWhatChangedCrossesAndLittleMore) {
   SessionWorld world(GetParam(), folder_);

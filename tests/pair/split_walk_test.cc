@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -15,177 +14,27 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/error.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/cuda_backend.h"
-#include "common/exec/spreads.h"
+#include "common/model/graph/geometry.h"
+#include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"
-#include "tests/pair/clip.h"
+#include "sparse_ops/mask/mask.h"
 #include "tests/pair/cuts.h"
-#include "tests/testing/inside_state.h"
+#include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
+#include "tests/testing/walk_pair.h"
 
 namespace cacheinf {
 namespace {
 
 using Progress = SplitWalk::Progress;
 
-class WalkPair {
- public:
-  explicit WalkPair(const Network& network, StateOptions options = {{}, Keep::kAll},
-                    ChangePolicy policy = {},
-                    std::unique_ptr<Backend> backend = std::make_unique<CpuBackend>())
-      : model_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
-                                                     std::move(backend))),
-        options_(Trading(std::move(options))),
-        policy_(std::move(policy)),
-        clip_(kHeight, kWidth, ShiftStep(model_->graph(), kHeight / 2), 7),
-        alone_(std::make_shared<const CompiledModel>(MakeNetwork(network, kHeight, kWidth),
-                                                     std::make_unique<CpuBackend>())),
-        robot_(model_, options_),
-        robot_walk_(Side::kRobot, robot_, SendInto(to_server_)) {
-    ReplaceServer();
-  }
-
-  const Graph& graph() const { return model_->graph(); }
-  ModelState& robot() { return robot_; }
-  ModelState& server() { return *server_; }
-  std::mt19937& random() { return random_; }
-  Clip& clip() { return clip_; }
-  size_t slices() const { return slices_; }
-  bool is_whole() const { return decision_.kind == FrameDecision::Kind::kWhole; }
-
-  // So many more slices leave the robot; the next one throws.
-  void FailAfter(size_t slices) { robot_fails_after_ = slices; }
-
-  // One that has seen nothing yet.
-  void ReplaceServer() {
-    server_ = std::make_unique<ModelState>(model_, options_);
-    Fill(*server_, graph().inputs[0], std::nanf(""));
-    server_walk_ = std::make_unique<SplitWalk>(Side::kServer, *server_, SendInto(to_robot_));
-    robot_.LosePeer();
-    to_server_.clear();
-    to_robot_.clear();
-  }
-
-  // The robot's first frames, alone. `spreads` are measured on the first.
-  void Begin() {
-    decision_ = clip_.Next();
-    ComputeAlone();
-    if (policy_.threshold > 0.0f) {
-      policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(robot_));
-    }
-  }
-
-  // The next frame; on both sides unless `is_shared`. The robot gives it up after so many turns.
-  void Frame(const std::vector<Cut>& cuts, bool is_shared = true, size_t turns = SIZE_MAX) {
-    Frame(clip_.Next(), cuts, is_shared, turns);
-  }
-  void Frame(const FrameDecision& decision, const std::vector<Cut>& cuts, bool is_shared = true,
-             size_t turns = SIZE_MAX) {
-    decision_ = decision;
-    decision_.robot_rows = RobotRowsOf(cuts, std::as_const(decision_.changed));
-    server_robot_has_ ? server_->ConfirmSent() : server_->ForgetSent();
-    server_robot_has_ = false;
-    if (!is_shared) {
-      server_walk_->Follow(decision_, cuts, policy_);
-      return ComputeAlone();
-    }
-    robot_walk_.Begin(decision_, cuts, policy_, clip_.picture());
-    server_walk_->Begin(decision_, cuts, policy_);
-    Walk(turns);
-    robot_.ConfirmSent();
-  }
-
-  void ExpectDenseAnswer() {
-    alone_.SetPicture(clip_.picture());
-    alone_.Run();
-    const auto expected = Outputs(alone_);
-    const auto actual = Outputs(robot_);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
-    }
-  }
-
- private:
-  using Pipe = std::deque<std::pair<uint32_t, std::vector<uint8_t>>>;
-
-  static StateOptions Trading(StateOptions options) {
-    options.trades = true;
-    return options;
-  }
-
-  SplitWalk::Send SendInto(Pipe& pipe) {
-    return [this, &pipe](uint32_t transfer, std::vector<uint8_t> slice) {
-      if (&pipe == &to_server_ && robot_fails_after_-- == 0) throw std::runtime_error("no room");
-      ++slices_;
-      pipe.emplace_back(transfer, std::move(slice));
-    };
-  }
-
-  void ComputeAlone() { robot_.Apply(decision_, clip_.picture(), policy_); }
-
-  // Takes turns at random until both sides are done.
-  void Walk(size_t turns) {
-    bool robot_gave_up = false;
-    while (robot_walk_.is_open() || server_walk_->is_open()) {
-      if (robot_walk_.is_open() && turns-- == 0) {
-        robot_gave_up = true;
-        robot_walk_.FinishAlone();
-      }
-      switch (random_() % 4) {
-        case 0:
-          Deliver(to_server_, *server_walk_);
-          break;
-        case 1:
-          if (!robot_gave_up) Deliver(to_robot_, robot_walk_);
-          break;
-        case 2:
-          ASSERT_NO_FATAL_FAILURE(Step(robot_walk_));
-          break;
-        default:
-          ASSERT_NO_FATAL_FAILURE(Step(*server_walk_));
-      }
-    }
-    server_robot_has_ = !robot_gave_up;
-    EXPECT_TRUE(to_server_.empty());
-    to_robot_.clear();
-  }
-
-  // Where no stage can run beside a slice, it has left already.
-  void Step(SplitWalk& walk) {
-    if (!walk.is_open()) return;
-    const size_t sent = slices_;
-    const Progress progress = walk.Step();
-    ASSERT_NE(progress, Progress::kRefused);
-    if (progress == Progress::kStepped) return;
-    ASSERT_EQ(slices_, sent);
-  }
-
-  static void Deliver(Pipe& pipe, SplitWalk& walk) {
-    if (pipe.empty()) return;
-    EXPECT_TRUE(walk.Take(pipe.front().first, std::move(pipe.front().second)));
-    pipe.pop_front();
-  }
-
-  std::shared_ptr<const CompiledModel> model_;
-  StateOptions options_;
-  ChangePolicy policy_;
-  Clip clip_;
-  FrameDecision decision_;
-  ModelState alone_;
-  ModelState robot_;
-  std::unique_ptr<ModelState> server_;
-  Pipe to_server_;
-  Pipe to_robot_;
-  SplitWalk robot_walk_;
-  std::unique_ptr<SplitWalk> server_walk_;
-  bool server_robot_has_ = false;  // what the server sent last
-  size_t slices_ = 0;
-  size_t robot_fails_after_ = SIZE_MAX;
-  std::mt19937 random_{3};
-};
+WalkPair OnADevice(const Network& network) {
+  const auto model = ModelOf(network, MakeEmulatedCudaBackend(/*seed=*/5));
+  return {model, model, ModelOf(network), {{}, Keep::kAll}, {}};
+}
 
 class SplitWalks : public testing::TestWithParam<Network> {};
 
@@ -198,22 +47,28 @@ TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
     if (!keeps_all) {
       options.keep = Keep::kChosen;
       const auto graph = MakeNetwork(GetParam(), kHeight, kWidth);
-      for (size_t id = 0; id < graph->operators.size(); id += 2) {
-        options.persistent.push_back(graph->operators[id].outputs[0]);
+      std::mt19937 random(3);
+      for (const Operator& op : graph->operators) {
+        if (random() % 2 == 0) options.persistent.push_back(op.outputs[0]);
       }
     }
     WalkPair pair(GetParam(), options);
     pair.Begin();
     const std::vector<int> places = PlacesOfCuts(pair.robot());
     std::vector<Cut> cuts;
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 150; ++i) {
       SCOPED_TRACE(testing::Message() << (keeps_all ? "all kept" : "some kept") << ", frame " << i);
       std::mt19937& random = pair.random();
       if (random() % 20 == 0) pair.ReplaceServer();
       if (random() % 2 == 0) cuts = RandomCuts(places, random);
       const bool gives_up = random() % 4 == 0;
-      pair.Frame(cuts, random() % 6 != 0, gives_up ? random() % 100 : SIZE_MAX);
+      const bool is_shared = random() % 6 != 0;
+      pair.Frame(cuts, is_shared, gives_up ? random() % 100 : SIZE_MAX);
       ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
+      ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseBitsWhereHeld(pair.robot()));
+      if (is_shared) {
+        ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseBitsWhereHeld(pair.server()));
+      }
     }
     EXPECT_GT(pair.slices(), 50u);
   }
@@ -221,8 +76,7 @@ TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
 
 // Both sides' slices are copied beside both sides' kernels.
 TEST_P(SplitWalks, OnADeviceTheAnswerHasTheBitsOfADenseRun) {
-  const unsigned seed = 5;
-  WalkPair pair(GetParam(), {{}, Keep::kAll}, {}, MakeEmulatedCudaBackend(seed));
+  WalkPair pair = OnADevice(GetParam());
   pair.Begin();
   const std::vector<int> places = PlacesOfCuts(pair.robot());
   for (int i = 0; i < 6; ++i) {
@@ -240,9 +94,7 @@ TEST_P(SplitWalks, AfterASliceThatCouldNotLeaveTheAnswerHasTheBitsOfADenseRun) {
     int faults = 0;
     for (size_t i = 0; i < 6; ++i) {
       SCOPED_TRACE(testing::Message() << (is_on_device ? "device" : "CPU") << ", fault " << i);
-      std::unique_ptr<Backend> backend = std::make_unique<CpuBackend>();
-      if (is_on_device) backend = MakeEmulatedCudaBackend(5);
-      WalkPair pair(GetParam(), {{}, Keep::kAll}, {}, std::move(backend));
+      WalkPair pair = is_on_device ? OnADevice(GetParam()) : WalkPair(GetParam());
       pair.random().seed(static_cast<unsigned>(i));
       pair.Begin();
       const std::vector<int> places = PlacesOfCuts(pair.robot());
@@ -317,10 +169,11 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
   WalkPair pair(GetParam(), {{}, Keep::kAll},
                 {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   pair.Begin();
-  const std::vector<int> places = PlacesOfCuts(pair.robot());
-  for (int i = 0; i < 50; ++i) {
+  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  for (int i = 0; i < 100; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     std::mt19937& random = pair.random();
+    if (random() % 40 == 0) pair.ReplaceServer();
     const bool gives_up = random() % 4 == 0;
     const bool is_shared = random() % 6 != 0;
     pair.Frame(RandomCuts(places, random), is_shared, gives_up ? random() % 100 : SIZE_MAX);
@@ -329,7 +182,7 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
     }
     for (ModelState* side : {&pair.robot(), &pair.server()}) {
       if (!is_shared && side == &pair.server()) continue;
-      EXPECT_FALSE(InsideState::CheckStored(*side, 100, static_cast<uint32_t>(i)))
+      EXPECT_FALSE(side->CheckStored(200, static_cast<uint32_t>(i)))
           << (side == &pair.robot() ? "robot" : "server");
     }
   }
@@ -349,6 +202,137 @@ TEST_P(SplitWalks, ARefreshReachesTheServersPicture) {
       pair.Frame(pair.clip().RefreshAll(), cuts);
       ASSERT_NO_FATAL_FAILURE(pair.ExpectDenseAnswer());
     }
+  }
+}
+
+// The pixels of a kept map that the last frame changed.
+Mask ChangedOf(const ModelState& side, ValueId id) {
+  const ConstMaskView changed = side.changed(id);
+  Mask copy(changed.height, changed.width);
+  Copy(changed, copy);
+  return copy;
+}
+
+// Cuts at every third value, for rows that stay where they are: the robot owns the upper half.
+std::vector<Cut> CutsOfHalves(const ModelState& state) {
+  std::vector<Cut> cuts;
+  for (const ValueId value : ValuesToCut(state)) {
+    if (cuts.empty() || value % 3 == 0) cuts.push_back({value, 500});
+  }
+  return cuts;
+}
+
+TEST_P(SplitWalks, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
+  WalkPair pair(GetParam(), {{}, Keep::kAll}, {.kind = ChangePolicy::Kind::kFixed, .growth = 1});
+  pair.Begin();
+  const std::vector<Cut> cuts = CutsOfHalves(pair.robot());
+  const std::vector<int> robot_rows(cuts.size(), kHeight / 2);
+  ModelState one(ModelOf(GetParam()), {{}, Keep::kAll});
+  one.Apply(pair.decision(), pair.clip().picture(), pair.policy());
+  // Rows new to the server are computed whole, though nothing moves.
+  pair.FrameOfRows(pair.clip().Change(0, 0), cuts, robot_rows);
+  for (int i = 0; i < 20; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    pair.FrameOfRows(pair.clip().ChangeSquare(9), cuts, robot_rows);
+    one.Apply(pair.decision(), pair.clip().picture(), pair.policy());
+    const auto expected_outputs = Outputs(one);
+    const auto outputs = Outputs(pair.robot());
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      ASSERT_EQ(FirstDifference(expected_outputs[k], outputs[k]), "") << "output " << k;
+    }
+    const SplitRows rows = pair.RowsOf(cuts);
+    for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
+      const Operator& op = pair.graph().operators[id];
+      if (!IsLocal(pair.graph(), op)) continue;
+      const Mask expected = ChangedOf(one, op.outputs[0]);
+      for (const auto& [side, computed] : {std::pair(&pair.robot(), rows.robot.computed[id]),
+                                           std::pair(&pair.server(), rows.server.computed[id])}) {
+        if (computed.empty()) continue;
+        const Mask actual = ChangedOf(*side, op.outputs[0]);
+        EXPECT_TRUE(AreEqual(CutRows(expected.view(), computed), CutRows(actual.view(), computed)))
+            << "'" << op.name << "'";
+      }
+    }
+  }
+}
+
+TEST_P(SplitWalks, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
+  WalkPair pair(GetParam(), {{}, Keep::kAll}, {.kind = ChangePolicy::Kind::kFixed, .growth = 1});
+  pair.Begin();
+  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  const auto model = ModelOf(GetParam());
+  ModelState one(model, {{}, Keep::kAll});
+  ModelState dense(model);
+  one.Apply(pair.decision(), pair.clip().picture(), pair.policy());
+  double error_of_one = 0;
+  double error_of_pair = 0;
+  for (int i = 0; i < 40; ++i) {
+    const bool gives_up = pair.random()() % 8 == 0;
+    const std::vector<Cut> cuts = RandomCuts(values, pair.random());
+    pair.Frame(pair.clip().ChangeSquare(9), cuts, true, gives_up ? 30 : SIZE_MAX);
+    one.Apply(pair.decision(), pair.clip().picture(), pair.policy());
+    dense.SetPicture(pair.clip().picture());
+    dense.Run();
+    error_of_one += RelativeErrorOf(Outputs(one), Outputs(dense));
+    error_of_pair += RelativeErrorOf(Outputs(pair.robot()), Outputs(dense));
+  }
+  EXPECT_GT(error_of_one, 0) << "nothing is tested";
+  EXPECT_LE(error_of_pair, 1.02 * error_of_one);
+}
+
+// Of what stands still nothing is computed or sent; of what changed, nothing beyond the rows that
+// are owned and their halo.
+TEST_P(SplitWalks, WhatStandsStillIsNeitherComputedNorSent) {
+  constexpr size_t kSliceBytes = 64;  // enough for a slice without pixels
+  WalkPair pair(GetParam());
+  pair.Begin();
+  const std::vector<Cut> cuts = CutsOfHalves(pair.robot());
+  const std::vector<int> robot_rows(cuts.size(), kHeight / 2);
+  for (int i = 0; i < 20; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    const bool is_still = i % 4 != 1;
+    const int size = is_still ? 0 : 10;
+    const size_t bytes_before = pair.bytes();
+    pair.FrameOfRows(pair.clip().Change(size, size), cuts, robot_rows);
+    if (i == 0) continue;
+    const SplitRows rows = pair.RowsOf(cuts);
+    if (is_still) {
+      EXPECT_EQ(pair.done(), 0);
+      EXPECT_LE(pair.bytes() - bytes_before, rows.transfers.size() * kSliceBytes);
+      continue;
+    }
+    for (OpId id = 0; id < static_cast<OpId>(pair.graph().operators.size()); ++id) {
+      const ValueId output = pair.graph().operators[id].outputs[0];
+      for (const bool is_robot : {true, false}) {
+        Mask mine = ChangedOf(is_robot ? pair.robot() : pair.server(), output);
+        const Range columns = {0, mine.view().width};
+        for (const Transfer& transfer : rows.transfers) {
+          if (transfer.value != output || transfer.robot_to_server == is_robot) continue;
+          ClearRectangle(transfer.rows, columns, mine);
+        }
+        ClearRectangle((is_robot ? rows.robot : rows.server).computed[id], columns, mine);
+        EXPECT_TRUE(IsEmpty(std::as_const(mine)))
+            << (is_robot ? "robot" : "server") << ", '" << pair.graph().operators[id].name << "'";
+      }
+    }
+  }
+}
+
+// All maps' mask is made from what comes out of the stem, of which neither side sees everything.
+TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
+  WalkPair pair(TenNetworks()[1], {{}, Keep::kAll},
+                {.kind = ChangePolicy::Kind::kFixed, .stem_depth = 1});
+  pair.Begin();
+  EXPECT_FALSE(pair.policy().can_split());
+  EXPECT_EQ(RefusalOf([&] {
+              pair.Frame({{pair.graph().inputs[0], 500}});
+            }),
+            "policy fixed with a stem cannot be split: neither side sees all that comes out of "
+            "the stem");
+  for (const ChangePolicy& policy :
+       {ChangePolicy{.kind = ChangePolicy::Kind::kFixed},
+        ChangePolicy{.kind = ChangePolicy::Kind::kChange, .stem_depth = 1}}) {
+    EXPECT_TRUE(policy.can_split());
   }
 }
 

@@ -37,12 +37,6 @@ class ProfileToolTest : public FolderTest {
   }
 };
 
-TEST_F(ProfileToolTest, SaysItsVersion) {
-  const CommandResult result = Run("--version");
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.out.substr(0, 17), "cacheinf-profile ");
-}
-
 TEST_F(ProfileToolTest, WritesJsonOfNamesThatAreNoUtf8) {
   Graph graph = ReadPack(folder_ / "tiny.cinf");
   graph.name = "\xff";
@@ -116,14 +110,6 @@ TEST_F(ProfileToolTest, DoesNotPackOverWhatIsNoFile) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "cacheinf-profile: cannot write 'pipe': it exists and is not a file\n");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-}
-
-TEST_F(ProfileToolTest, SaysThatStandardOutputIsFull) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "/dev/full is not there";
-  // Stderr goes where stdout went before.
-  const CommandResult result = Run("inspect tiny.cinf 3>&1 >/dev/full 2>&3 3>&- #");
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.out, "cacheinf-profile: standard output cannot be written\n");
 }
 
 TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {

@@ -30,12 +30,12 @@
 #include "tests/model/model_builder.h"
 #include "tests/reuse/answering.h"
 
-// How surely and how soon a guard with default settings sees what `--check 1` sees. Unlike in
-// guard_power_test.cc nothing is drawn: a detector answers pictures through the cache, under
-// settings that calibration may choose, and the guard computes its samples. What is checked: of
-// those runs that lose an F1 of at least .3 within 100 frames, or .1 within 400, the share in which
-// the guard steps down by then. The power asked for is .95, in 24 runs of each cause here and in
-// 200 of the slow test; it is stated as the test's property "power".
+// How surely and how soon a guard with default settings sees what `--check 1` sees: a detector
+// answers pictures through the cache, under settings that calibration may choose, and the guard
+// computes its samples. What is checked: of those runs that lose an F1 of at least .3 within 100
+// frames, or .1 within 400, the share in which the guard steps down by then. The power asked for is
+// .95, in 24 runs of each cause here and in 200 of the slow test; it is stated as the test's
+// property "power".
 
 namespace cacheinf {
 namespace {

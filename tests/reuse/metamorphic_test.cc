@@ -15,8 +15,6 @@
 #include "common/model/graph/geometry.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
-#include "tests/reuse/demo_network.h"
-#include "tests/reuse/reused_frames.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
@@ -315,18 +313,6 @@ TEST_P(MetamorphicTest, ARefreshOfEverythingGivesDenseBits) {
   }
 }
 
-TEST_P(MetamorphicTest, ThresholdsOfZeroGiveDenseBitsWhateverTheCameraDoes) {
-  const Scene scene = MakeScene(CameraMotion::kTravel);
-  ChangeConfig every_byte;
-  every_byte.threshold = 0.0;
-  Start({.policy = kChange, .change = 0.0, .refresh = 5}, every_byte);
-  for (const int frame : {0, 1, 2, 3, 9, 9, 10}) {
-    const Pixels pixels = Render(scene, frame);
-    Show(pixels);
-    ASSERT_TRUE(AreSame(Dense(pixels), Cached())) << "frame " << frame;
-  }
-}
-
 // What does not count as a change stays as it was, but no longer than a refresh takes.
 TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRunGivesIt) {
   const Scene scene = MakeScene(CameraMotion::kTravel);
@@ -487,82 +473,47 @@ class Noise {
 };
 
 // A still camera with a noisy sensor, under `change`.
-class NoiseTest : public CachedNetwork {
+class NoiseTest : public CachedNetwork, public testing::TestWithParam<Network> {
  protected:
-  struct Found {
-    double early_error = 0.0;  // of the judged frames, from frame 10 on
-    double late_error = 0.0;   // of the same pictures, shown again at the end
-    double share = 0.0;        // of a dense run's work, on average
-  };
-
-  // Judges `judged` frames early, and as many late.
-  Found ShowTwoThousandFrames(double change, double deviation, int refresh, int judged) {
-    constexpr int kFrames = 2000;
-    constexpr int kFirst = 10;
-    const int last = kFirst + judged;
-    Start({.policy = CacheConfig::Policy::kChange, .change = change, .refresh = refresh});
-    const Pixels still = Render(MakeScene(), 0);
-    const Noise noise(deviation);
-    Found found;
-    for (int frame = 0; frame < kFrames; ++frame) {
-      const int shown = frame < kFrames - last ? frame : frame - (kFrames - last);
-      const Pixels pixels = noise.AddTo(still, shown);
-      const FrameWork work = Show(pixels);
-      if (frame > 0) found.share += work.share / (kFrames - 1);
-      if (shown >= kFirst && shown < last) {
-        Dense(pixels);
-        const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));
-        (shown == frame ? found.early_error : found.late_error) += error / judged;
-      }
-      reused_->Refresh({pixels.data(), width_, height_, kChannels});
-    }
-    return found;
-  }
-};
-
-class NoiseOnDemoTest : public NoiseTest, public testing::Test {
- protected:
-  NoiseOnDemoTest() { Use(MakeDemoNetwork(64, 96, {.mean = {127.5}, .divisor = {64.0}})); }
-};
-
-TEST_F(NoiseOnDemoTest, TheErrorAfterTwoThousandFramesIsThatAfterTen) {
-  const Found found = ShowTwoThousandFrames(0.1, 2.0, 0, 30);
-  EXPECT_GT(found.early_error, 0.0);
-  EXPECT_LT(found.late_error, 1.02 * found.early_error);
-  EXPECT_GT(found.share, 0.05);
-  EXPECT_LT(found.share, 0.5);
-}
-
-class NoiseOnNetworksTest : public NoiseTest, public testing::TestWithParam<Network> {
- protected:
-  NoiseOnNetworksTest() { Use(MakeNetwork(GetParam(), 32, 64)); }
+  NoiseTest() { Use(MakeNetwork(GetParam(), 32, 64)); }
 };
 
 std::vector<Network> FirstNetworks() { return {TenNetworks().begin(), TenNetworks().begin() + 2}; }
 std::vector<Network> OtherNetworks() { return {TenNetworks().begin() + 2, TenNetworks().end()}; }
 std::string NameOf(const testing::TestParamInfo<Network>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Of, NoiseOnNetworksTest, testing::ValuesIn(FirstNetworks()), NameOf);
-INSTANTIATE_TEST_SUITE_P(SlowOf, NoiseOnNetworksTest, testing::ValuesIn(OtherNetworks()), NameOf);
-
-// Without a refresh, few old values have met the largest noise after ten frames, and random weights
-// amplify small differences. So the error still rises a little, but not for long.
-TEST_P(NoiseOnNetworksTest, TheErrorAfterTwoThousandFramesIsNearThatAfterTen) {
-  const Found found = ShowTwoThousandFrames(0.3, 2.0, 0, 30);
-  EXPECT_GT(found.early_error, 0.0);
-  EXPECT_LT(found.late_error, 1.3 * found.early_error);
-  EXPECT_GT(found.share, 0.0);
-  EXPECT_LT(found.share, 0.9);
-}
+INSTANTIATE_TEST_SUITE_P(Of, NoiseTest, testing::ValuesIn(FirstNetworks()), NameOf);
+INSTANTIATE_TEST_SUITE_P(SlowOf, NoiseTest, testing::ValuesIn(OtherNetworks()), NameOf);
 
 // As a robot runs: with a refresh, what is stored never gets older than after ten frames. Errors of
 // neighbouring frames go together, so even means over 240 of them scatter; over 80 they did by 5 %
 // to both sides.
-TEST_P(NoiseOnNetworksTest, WithARefreshTheErrorAfterTwoThousandFramesIsThatAfterTen) {
-  const Found found = ShowTwoThousandFrames(0.3, 2.0, CacheConfig().refresh, 240);
-  EXPECT_GT(found.early_error, 0.0);
-  EXPECT_LT(found.late_error, 1.05 * found.early_error);
-  EXPECT_LT(found.share, 0.9);
+TEST_P(NoiseTest, WithARefreshTheErrorAfterTwoThousandFramesIsThatAfterTen) {
+  constexpr int kFrames = 2000;
+  constexpr int kFirst = 10;
+  constexpr int kJudged = 240;  // early, and the same pictures again at the end
+  constexpr int kLast = kFirst + kJudged;
+  Start({.policy = kChange, .change = 0.3, .refresh = CacheConfig().refresh});
+  const Pixels still = Render(MakeScene(), 0);
+  const Noise noise(2.0);
+  double early_error = 0;
+  double late_error = 0;
+  double share = 0;  // of a dense run's work, on average
+  for (int frame = 0; frame < kFrames; ++frame) {
+    const int shown = frame < kFrames - kLast ? frame : frame - (kFrames - kLast);
+    const Pixels pixels = noise.AddTo(still, shown);
+    const FrameWork work = Show(pixels);
+    if (frame > 0) share += work.share() / (kFrames - 1);
+    if (shown >= kFirst && shown < kLast) {
+      Dense(pixels);
+      const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));
+      (shown == frame ? early_error : late_error) += error / kJudged;
+    }
+    cache_->Refresh({pixels.data(), width_, height_, kChannels});
+  }
+  EXPECT_GT(early_error, 0.0);
+  EXPECT_LT(late_error, 1.05 * early_error);
+  EXPECT_LT(share, 0.9);
 }
 
 }  // namespace

@@ -258,18 +258,6 @@ TEST_F(ReusedFramesTest, TellsWhereWorkWasDone) {
   EXPECT_EQ(AllRecomputed(state_).At(0, 0, kWidth, kHeight), kMostRecomputed);
 }
 
-TEST_F(ReusedFramesTest, AnotherPictureIsComputedWholeUnderEveryPolicy) {
-  for (const auto policy : {CacheConfig::Policy::kExact, CacheConfig::Policy::kFixed}) {
-    Start({.policy = policy, .stem = 0});
-    Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 10);
-    Show(pixels);
-    std::mt19937 random(1);
-    for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(100 + random() % 100);
-    EXPECT_EQ(Show(pixels).active, 1.0);
-    EXPECT_EQ(Outputs(state_), Dense(pixels));
-  }
-}
-
 // A change too slow to be seen from one frame to the next is seen once it has added up.
 TEST_F(ReusedFramesTest, SlowChangesAddUpUntilTheyAreSeen) {
   Start({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {.threshold = 0.1});
@@ -322,31 +310,7 @@ TEST_F(ReusedFramesTest, APixelOfTheFirstMapNeverMixesFrames) {
   }
 }
 
-TEST_F(ReusedFramesTest, EveryPartIsStoredAgainWithinARefresh) {
-  CacheConfig config = {
-      .policy = CacheConfig::Policy::kChange, .change = 100.0, .stem = 0, .refresh = 6};
-  config.relight = false;
-  Start(config, {.threshold = 1.0});
-  Pixels pixels(static_cast<size_t>(kHeight) * kWidth * kChannels, 40);
-  Show(pixels);
-  for (uint8_t& pixel : pixels) pixel += 20;
-  EXPECT_FALSE(reused_->Refresh(View(pixels)))
-      << "a frame that was computed whole has no old parts";
-  double first = 0;
-  double last = 0;
-  for (int frame = 0; frame < 12; ++frame) {
-    EXPECT_EQ(Show(pixels).share, 0);
-    const std::optional<FrameWork> refresh = reused_->Refresh(View(pixels));
-    ASSERT_TRUE(refresh);
-    EXPECT_GT(refresh->share, 0.0);
-    EXPECT_LT(refresh->share, 0.7) << "a refresh is spread over its frames";
-    (frame == 0 ? first : last) = RelativeErrorOf(Outputs(state_), Dense(pixels));
-  }
-  EXPECT_GT(first, 0.0);
-  EXPECT_LT(last, 0.5 * first);
-}
-
-TEST_F(ReusedFramesTest, AFlushComputesEveryNthFrameWhole) {
+TEST_F(FrameCacheTest, AFlushComputesEveryNthFrameWhole) {
   Start({.policy = CacheConfig::Policy::kFixed, .flush = 4});
   const Scene scene = MakeScene();
   for (int frame = 0; frame < 9; ++frame) {
@@ -404,28 +368,7 @@ TEST_F(ReusedFramesTest, FactorsScaleWhatCountsAsAChangeByResolution) {
   EXPECT_GT(outcome_of(0.4, {1, 0.5, 0.5, 0.5}).done, base.done);
 }
 
-TEST_F(ReusedFramesTest, AShiftByWholeStridesKeepsWhatWasSeenToTheBit) {
-  const Pixels world = World();
-  const int step = ShiftStep(*graph_, 64);
-  ASSERT_GT(step, 0);
-  ChangeConfig every_byte;
-  every_byte.threshold = 0.0;
-  // Compares each frame with the one before, which becomes the reference.
-  StartAs({.change = 0.0, .stem = 0, .refresh = 0}, every_byte,
-          std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(step, step)}));
-  Show(Window(world, 2 * kWidth, 0, 0));
-  for (int i = 1; i <= 3; ++i) {
-    const Pixels pixels = Window(world, 2 * kWidth, i * step, i * step);
-    const FrameWork work = Show(pixels);
-    EXPECT_EQ(work.loss, Loss::kNone);
-    EXPECT_FALSE(work.is_dense);
-    EXPECT_LT(work.share, 0.9);
-    EXPECT_TRUE(reused_->reuse().placement().frame_from_seen.IsIdentity());
-    EXPECT_EQ(Outputs(state_), Dense(pixels)) << "step " << i;
-  }
-}
-
-TEST_F(ReusedFramesTest, AShiftOfTheCameraLeavesLittleToCompute) {
+TEST_F(FrameCacheTest, AShiftOfTheCameraLeavesLittleToCompute) {
   const Pixels world = World();
   StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
           std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(3, 2)}));
@@ -579,24 +522,7 @@ TEST_F(ReusedFramesTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) 
   EXPECT_LT(error, 0.7 * stale_error) << "stale: " << stale_error;
 }
 
-TEST_F(ReusedFramesTest, AFrameBeforeIdleTimeGetsTheSameAnswer) {
-  const Pixels world = World();
-  const auto answers = [&](bool has_idle_time) {
-    StartWarp({.policy = CacheConfig::Policy::kChange, .change = 0.2, .stem = 1, .refresh = 0}, {},
-              {Translation(2.5, 1.25), Motion(), Translation(1, -0.5)});
-    std::vector<OutputNumbers> outputs;
-    for (const int frame : {0, 2, 2, 3, 4}) {
-      const Pixels pixels = Window(world, 2 * kWidth, 10 + 2 * frame, 10 + frame);
-      Show(pixels);
-      outputs.push_back(Outputs(state_));
-      if (has_idle_time) reused_->Refresh(View(pixels));
-    }
-    return outputs;
-  };
-  EXPECT_EQ(answers(false), answers(true));
-}
-
-TEST_F(ReusedFramesTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
+TEST_F(FrameCacheTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
   const Pixels world = World();
   StartWarp({.policy = CacheConfig::Policy::kExact}, {}, {Translation(3, 2)});
   for (int frame = 0; frame < 4; ++frame) {
@@ -648,18 +574,6 @@ TEST_F(ReusedFramesTest, AWarpFollowsTheLight) {
       EXPECT_LT(Show(pixels).active, 0.2) << "frame " << frame;
     }
   }
-}
-
-TEST_F(ReusedFramesTest, AnEvenChangeOfLightIsNoChange) {
-  Motion darker;
-  darker.light.gain = 0.5;
-  darker.light.offset = 10;
-  StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
-          std::make_unique<ScriptedTracker>(std::vector<Motion>{darker}));
-  Pixels pixels = Render(MakeScene(), 0);
-  Show(pixels);
-  for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(pixel / 2 + 10);
-  EXPECT_EQ(Show(pixels).share, 0);
 }
 
 }  // namespace

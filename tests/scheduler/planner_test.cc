@@ -6,9 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -197,34 +195,6 @@ TEST(Planner, EqualSeedsGiveEqualPlans) {
 }
 
 TEST(Planner, UnknownNamesAreRefused) { EXPECT_THROW(MakePlanner("best"), InputError); }
-
-// For a network of hundreds of operators; what schedules take follows from this.
-TEST(SlowPlanner, PredictsInMicroseconds) {
-  const ProfilePair pair = MakeKapaoLike();
-  const CostModel model(pair.robot, pair.server, {50, 50, 4, 0.3, 0.4});
-  Plan plan;
-  plan.kind = Plan::Kind::kSplit;
-  plan.cuts = {{-1, 400}, {200, 700}, {400, 0}};
-  double least_us = INFINITY;
-  double least_at_us = INFINITY;
-  double sum_ms = 0;
-  const auto microseconds_since = [](std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
-        .count();
-  };
-  for (int trial = 0; trial < 20; ++trial) {
-    auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < 100; ++i) sum_ms += model.Ms(plan);
-    least_us = std::min(least_us, microseconds_since(begin) / 100);
-    begin = std::chrono::steady_clock::now();
-    const CostModel now = model.At({50, 50, 4, 0.3, 0.2 + 0.01 * trial});
-    for (int i = 0; i < 3; ++i) sum_ms += now.Ms(plan);
-    least_at_us = std::min(least_at_us, microseconds_since(begin));
-  }
-  std::cout << least_us << " µs; three plans in a new situation " << least_at_us << " µs\n";
-  EXPECT_LT(least_at_us, 200);
-  EXPECT_LT(least_us, 30) << sum_ms;
-}
 
 }  // namespace
 }  // namespace cacheinf

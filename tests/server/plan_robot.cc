@@ -17,7 +17,7 @@
 #include "common/base/error.h"
 #include "common/base/program.h"
 #include "common/exec/cpu_backend.h"
-#include "tests/pair/clip.h"
+#include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 

@@ -673,4 +673,14 @@ Tensor RandomTensor(Shape shape, std::mt19937& random, float low, float high) {
   return Tensor(std::move(shape), std::move(values));
 }
 
+ValueId AddConv(Graph& graph, const std::string& name, ValueId input, int64_t channels, int kernel,
+                std::mt19937& random, float spread) {
+  op::Conv conv;
+  conv.spec.rows = conv.spec.columns = {kernel, 1, kernel / 2, kernel / 2, 1};
+  const Shape shape = {channels, graph.value(input).shape[1], kernel, kernel};
+  const ValueId weights =
+      graph.AddConstant(name + ".weights", RandomTensor(shape, random, -spread, spread));
+  return graph.AddOne(name, conv, {input, weights});
+}
+
 }  // namespace cacheinf

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "common/model/graph/graph.h"
@@ -36,6 +37,11 @@ std::vector<Graph> OneOperatorGraphs(uint32_t seed, int count);
 std::vector<Tensor> RandomInputs(const Graph& graph, uint32_t seed);
 
 Tensor RandomTensor(Shape shape, std::mt19937& random, float low = -2.0f, float high = 2.0f);
+
+// Adds a convolution that keeps the map's size, with random weights of at most `spread`. Returns
+// its output.
+ValueId AddConv(Graph& graph, const std::string& name, ValueId input, int64_t channels, int kernel,
+                std::mt19937& random, float spread = 2.0f);
 
 }  // namespace cacheinf
 

@@ -418,23 +418,7 @@ TEST_F(CacheModeTest, DumpsTheNetworksOwnOutputsBesideTheDecodedOnes) {
   }
 }
 
-TEST_F(CacheModeTest, UnderExactEveryAnswerIsTheDenseOneForLessWork) {
-  RobotConfig config = Demo("still");
-  config.cache.policy = CacheConfig::Policy::kExact;
-  config.cache.most_work = 0;  // whatever it takes
-  const Summary summary = Run(config);
-  EXPECT_EQ(summary.agreement->map()->PixelShare(), 1.0);
-  EXPECT_LT(summary.work.share(), 1.0);
-  EXPECT_EQ(summary.work.dense, 1);
-  const Json json = Json::parse(ReadFile(Path("summary.json")));
-  EXPECT_EQ(json["mode"], "cache");
-  EXPECT_EQ(json["work"]["whole_frames"], 1);
-  const std::vector<Json> lines = Lines(Path("answers.jsonl"));
-  EXPECT_EQ(lines[0]["work"], 1.0);
-  EXPECT_LT(lines[5]["active"], 0.5);
-}
-
-TEST_F(CacheModeTest, InALittleMemoryEveryAnswerIsTheDenseOneAsWell) {
+TEST_F(CacheModeTest, InALittleMemoryEveryAnswerIsTheDenseOneForLessWork) {
   RobotConfig config = Demo("still");
   config.cache.policy = CacheConfig::Policy::kExact;
   config.cache.most_work = 0;  // whatever it takes

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/bench/engines/engines.h"
+#include "tests/rivals/engines/engines.h"
 
 namespace cacheinf {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/bench/engines/engines.h"
+#include "tests/rivals/engines/engines.h"
 
 #include <malloc.h>
 

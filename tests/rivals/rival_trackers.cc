@@ -1,4 +1,4 @@
-#include "tests/bench/rival_trackers.h"
+#include "tests/rivals/rival_trackers.h"
 
 #include <algorithm>
 #include <array>

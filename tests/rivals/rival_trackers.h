@@ -1,5 +1,5 @@
-#ifndef CACHEINF_TESTS_BENCH_RIVAL_TRACKERS_H_
-#define CACHEINF_TESTS_BENCH_RIVAL_TRACKERS_H_
+#ifndef CACHEINF_TESTS_RIVALS_RIVAL_TRACKERS_H_
+#define CACHEINF_TESTS_RIVALS_RIVAL_TRACKERS_H_
 
 #include <memory>
 
@@ -23,4 +23,4 @@ std::unique_ptr<Tracker> MakeKeypointTracker(Keypoints keypoints);
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_BENCH_RIVAL_TRACKERS_H_
+#endif  // CACHEINF_TESTS_RIVALS_RIVAL_TRACKERS_H_

@@ -4,7 +4,7 @@
 
 #include "common/base/program.h"
 #include "common/config/model_config.h"
-#include "tests/bench/engines/engines.h"
+#include "tests/rivals/engines/engines.h"
 
 // A separate program, so that its memory is that of an engine alone.
 

@@ -1,4 +1,4 @@
-#include "tests/bench/plain_video.h"
+#include "tests/rivals/plain_video.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -166,7 +166,7 @@ PlainVideoServer::PlainVideoServer(const std::filesystem::path& python,
                                    const ModelConfig& config, int core)
     : config_(config),
       process_(OnCore(core, python.string(),
-                      {SourceFolder() / "tests/bench/peers/plain_video.py",
+                      {SourceFolder() / "tests/rivals/peers/plain_video.py",
                        SettingsOf(model, picture, config)})) {
   const std::string before_port = "port ";
   if (!process_.HasPrinted(before_port, kStartPatience)) {

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_TESTS_BENCH_ENGINES_ENGINES_H_
-#define CACHEINF_TESTS_BENCH_ENGINES_ENGINES_H_
+#ifndef CACHEINF_TESTS_RIVALS_ENGINES_ENGINES_H_
+#define CACHEINF_TESTS_RIVALS_ENGINES_ENGINES_H_
 
 #include <filesystem>
 #include <functional>
@@ -30,4 +30,4 @@ std::function<void()> OneDnnLayer(const nlohmann::json& layer);
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_BENCH_ENGINES_ENGINES_H_
+#endif  // CACHEINF_TESTS_RIVALS_ENGINES_ENGINES_H_

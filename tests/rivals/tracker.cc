@@ -16,8 +16,8 @@
 #include "common/tracker/block_tracker.h"
 #include "common/tracker/homography_tracker.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/rival_trackers.h"
 #include "tests/bench/worker.h"
+#include "tests/rivals/rival_trackers.h"
 #include "tests/testing/places.h"
 
 namespace cacheinf {

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_TESTS_BENCH_PLAIN_VIDEO_H_
-#define CACHEINF_TESTS_BENCH_PLAIN_VIDEO_H_
+#ifndef CACHEINF_TESTS_RIVALS_PLAIN_VIDEO_H_
+#define CACHEINF_TESTS_RIVALS_PLAIN_VIDEO_H_
 
 #include <atomic>
 #include <chrono>
@@ -89,4 +89,4 @@ class PlainVideo {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_BENCH_PLAIN_VIDEO_H_
+#endif  // CACHEINF_TESTS_RIVALS_PLAIN_VIDEO_H_

@@ -1,0 +1,25 @@
+// An ONNX model.
+
+#include <string>
+
+#include "common/model/onnx/onnx.h"
+#include "tests/fuzz/target.h"
+#include "tests/model/onnx_seeds.h"
+
+namespace cacheinf::fuzz {
+namespace {
+
+bool ReadsOnnx(Bytes bytes) {
+  return IsRead([&] { ImportOnnxBytes(ToText(bytes), "fuzzed").Validate(); });
+}
+
+}  // namespace
+
+const Target kOnnx = {
+    "onnx",
+    OnnxSeeds,
+    {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\xff\xff\xff\xff\x07", "Conv", "Reshape", "If",
+     std::string("\0\0\0\0", 4), "x", "y", std::string("\x0a\0", 2), "\x2a\x04\x08\x01\x10\x01"},
+    ReadsOnnx};
+
+}  // namespace cacheinf::fuzz
