@@ -44,7 +44,7 @@ FieldsJson Parse(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-CheckedJson::CheckedJson(const std::string& text, const std::string& name)
-    : CheckedJson(Parse(text, name), name) {}
+JsonReader::JsonReader(const std::string& text, const std::string& name)
+    : JsonReader(Parse(text, name), name) {}
 
 }  // namespace cacheinf

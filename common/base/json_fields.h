@@ -112,7 +112,7 @@ class JsonReader {
   static constexpr bool kReads = true;
 
   // `text` is not trusted: more than 32 levels, or 1000 keys in one object, are refused too.
-  JsonReader(const std::string& text, std::string name);
+  JsonReader(const std::string& text, const std::string& name);
 
   JsonReader(FieldsJson json, std::string name) : name_(std::move(name)), json_(std::move(json)) {
     if (!json_.is_object()) throw InputError(name_ + ": not a JSON object");

@@ -133,10 +133,10 @@ TEST(AllocationTest, AFrameThatChangedOrMovedTakesNothingFromTheHeap) {
       const ChangedMasks changed(inputs, next);
       inputs = next;
       const long before = allocations;
-      if (moves) state->Move(motion);
+      if (moves) InsideState::Move(*state, motion);
       SetInputs(*state, inputs);
-      state->RunChanged(changed.views(), policy, std::as_const(refresh));
-      if (moves) state->Settle();
+      InsideState::RunChanged(*state, changed.views(), policy, std::as_const(refresh));
+      if (moves) InsideState::Settle(*state);
       // In the first frame debug builds make room for their checks.
       if (frame > 0) {
         EXPECT_EQ(allocations - before, 0);

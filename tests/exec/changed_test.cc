@@ -35,7 +35,7 @@ class ChangedTest : public OnChangingFrames {
     const int unit = step == 0 || random_() % 5 == 0 ? 1 : step;
     const Shift shift = {unit * (static_cast<int>(random_() % 3) - 1),
                          unit * (static_cast<int>(random_() % 3) - 1)};
-    state.Scroll(shift);
+    InsideState::Scroll(state, shift);
     return ScrollInputs(shift);
   }
 };
@@ -84,7 +84,7 @@ TEST_P(ChangedTest, TheFirstFrameIsComputedWholeAndTheSameAgainCostsNothing) {
     RunChanged(*state, none, {.kind = ChangePolicy::Kind::kFixed});
     for (const auto kind : {ChangePolicy::Kind::kExact, ChangePolicy::Kind::kFixed}) {
       EXPECT_EQ(RunChanged(*state, none, {.kind = kind}).done, 0);
-      state->Scroll({});
+      InsideState::Scroll(*state, {});
       EXPECT_EQ(RunChanged(*state, none, {.kind = kind}).done, 0) << "the camera stood still";
     }
     ExpectDenseBits(*state);
@@ -364,7 +364,7 @@ TEST(KeptConcatTest, APartThatLiesInItsPlaceIsAChangeOfTheWhole) {
     inputs = next;
     PoisonWhatIsNotKept(*state, kNan);
     SetInputs(*state, inputs);
-    state->RunChanged(changed.views(), {});
+    InsideState::RunChanged(*state, changed.views(), {});
     const auto expected = EvaluateDirectly(graph, inputs);
     const auto outputs = Outputs(*state);
     for (size_t i = 0; i < outputs.size(); ++i) {

@@ -211,7 +211,7 @@ void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int secon
     int exchanges = 0;
     std::vector<int> crossing;
     for (const Transfer& transfer : pair.RowsOf(cuts).transfers) {
-      if (!transfer.robot_to_server) ++exchanges;
+      if (transfer.from == Side::kServer) ++exchanges;
       crossing.insert(crossing.end(), {static_cast<int>(transfer.after_stages), transfer.value,
                                        static_cast<int>(transfer.from)});
     }

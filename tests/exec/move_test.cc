@@ -158,10 +158,10 @@ TEST_P(MoveTest, WhatIsComputedAfreshHasTheBitsOfADenseRunWhateverTheCameraDid) 
         if (!was_given_up) continue;
         ++abandoned;
         const ChangedMasks next = NextInputs();
-        if (random_() % 2 == 0) state->Move(RandomMotion(random_));
+        if (random_() % 2 == 0) InsideState::Move(*state, RandomMotion(random_));
         RunChanged(*state, next, {});
       }
-      state->Settle();
+      InsideState::Settle(*state);
       ExpectDenseBits(*state);
     }
   });

@@ -21,6 +21,7 @@
 #include "sparse_ops/mask/mask.h"
 #include "tests/pair/cuts.h"
 #include "tests/testing/clip.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
@@ -169,7 +170,7 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
   WalkPair pair(GetParam(), {{}, Keep::kAll},
                 {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   pair.Begin();
-  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  const std::vector<int> places = PlacesOfCuts(pair.robot());
   for (int i = 0; i < 100; ++i) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     std::mt19937& random = pair.random();
@@ -182,7 +183,7 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
     }
     for (ModelState* side : {&pair.robot(), &pair.server()}) {
       if (!is_shared && side == &pair.server()) continue;
-      EXPECT_FALSE(side->CheckStored(200, static_cast<uint32_t>(i)))
+      EXPECT_FALSE(InsideState::CheckStored(*side, 200, static_cast<uint32_t>(i)))
           << (side == &pair.robot() ? "robot" : "server");
     }
   }
@@ -216,8 +217,8 @@ Mask ChangedOf(const ModelState& side, ValueId id) {
 // Cuts at every third value, for rows that stay where they are: the robot owns the upper half.
 std::vector<Cut> CutsOfHalves(const ModelState& state) {
   std::vector<Cut> cuts;
-  for (const ValueId value : ValuesToCut(state)) {
-    if (cuts.empty() || value % 3 == 0) cuts.push_back({value, 500});
+  for (const int place : PlacesOfCuts(state)) {
+    if (cuts.empty() || place % 3 == 0) cuts.push_back({place, 500});
   }
   return cuts;
 }
@@ -259,7 +260,7 @@ TEST_P(SplitWalks, UnderFixedBothSidesTogetherComputeThePixelsOfOneState) {
 TEST_P(SplitWalks, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
   WalkPair pair(GetParam(), {{}, Keep::kAll}, {.kind = ChangePolicy::Kind::kFixed, .growth = 1});
   pair.Begin();
-  const std::vector<ValueId> values = ValuesToCut(pair.robot());
+  const std::vector<int> places = PlacesOfCuts(pair.robot());
   const auto model = ModelOf(GetParam());
   ModelState one(model, {{}, Keep::kAll});
   ModelState dense(model);
@@ -268,7 +269,7 @@ TEST_P(SplitWalks, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
   double error_of_pair = 0;
   for (int i = 0; i < 40; ++i) {
     const bool gives_up = pair.random()() % 8 == 0;
-    const std::vector<Cut> cuts = RandomCuts(values, pair.random());
+    const std::vector<Cut> cuts = RandomCuts(places, pair.random());
     pair.Frame(pair.clip().ChangeSquare(9), cuts, true, gives_up ? 30 : SIZE_MAX);
     one.Apply(pair.decision(), pair.clip().picture(), pair.policy());
     dense.SetPicture(pair.clip().picture());
@@ -307,7 +308,7 @@ TEST_P(SplitWalks, WhatStandsStillIsNeitherComputedNorSent) {
         Mask mine = ChangedOf(is_robot ? pair.robot() : pair.server(), output);
         const Range columns = {0, mine.view().width};
         for (const Transfer& transfer : rows.transfers) {
-          if (transfer.value != output || transfer.robot_to_server == is_robot) continue;
+          if (transfer.value != output || (transfer.from == Side::kRobot) == is_robot) continue;
           ClearRectangle(transfer.rows, columns, mine);
         }
         ClearRectangle((is_robot ? rows.robot : rows.server).computed[id], columns, mine);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/plan/schedule.h"
 #include "tests/testing/refusal.h"
 
 namespace cacheinf {

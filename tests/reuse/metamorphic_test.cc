@@ -15,6 +15,8 @@
 #include "common/model/graph/geometry.h"
 #include "common/source/scenes.h"
 #include "sparse_ops/mask/propagation.h"
+#include "tests/reuse/demo_network.h"
+#include "tests/reuse/reused_frames.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
@@ -503,13 +505,13 @@ TEST_P(NoiseTest, WithARefreshTheErrorAfterTwoThousandFramesIsThatAfterTen) {
     const int shown = frame < kFrames - kLast ? frame : frame - (kFrames - kLast);
     const Pixels pixels = noise.AddTo(still, shown);
     const FrameWork work = Show(pixels);
-    if (frame > 0) share += work.share() / (kFrames - 1);
+    if (frame > 0) share += work.share / (kFrames - 1);
     if (shown >= kFirst && shown < kLast) {
       Dense(pixels);
       const double error = RelativeErrorOf(Outputs(*state_), Outputs(*dense_));
       (shown == frame ? early_error : late_error) += error / kJudged;
     }
-    cache_->Refresh({pixels.data(), width_, height_, kChannels});
+    reused_->Refresh({pixels.data(), width_, height_, kChannels});
   }
   EXPECT_GT(early_error, 0.0);
   EXPECT_LT(late_error, 1.05 * early_error);

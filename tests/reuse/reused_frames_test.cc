@@ -310,7 +310,7 @@ TEST_F(ReusedFramesTest, APixelOfTheFirstMapNeverMixesFrames) {
   }
 }
 
-TEST_F(FrameCacheTest, AFlushComputesEveryNthFrameWhole) {
+TEST_F(ReusedFramesTest, AFlushComputesEveryNthFrameWhole) {
   Start({.policy = CacheConfig::Policy::kFixed, .flush = 4});
   const Scene scene = MakeScene();
   for (int frame = 0; frame < 9; ++frame) {
@@ -368,7 +368,7 @@ TEST_F(ReusedFramesTest, FactorsScaleWhatCountsAsAChangeByResolution) {
   EXPECT_GT(outcome_of(0.4, {1, 0.5, 0.5, 0.5}).done, base.done);
 }
 
-TEST_F(FrameCacheTest, AShiftOfTheCameraLeavesLittleToCompute) {
+TEST_F(ReusedFramesTest, AShiftOfTheCameraLeavesLittleToCompute) {
   const Pixels world = World();
   StartAs({.policy = CacheConfig::Policy::kFixed, .stem = 0, .refresh = 0}, {},
           std::make_unique<ScriptedTracker>(std::vector<Motion>{Translation(3, 2)}));
@@ -522,7 +522,7 @@ TEST_F(ReusedFramesTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) 
   EXPECT_LT(error, 0.7 * stale_error) << "stale: " << stale_error;
 }
 
-TEST_F(FrameCacheTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
+TEST_F(ReusedFramesTest, UnderExactNothingIsMovedWhateverTheCameraDoes) {
   const Pixels world = World();
   StartWarp({.policy = CacheConfig::Policy::kExact}, {}, {Translation(3, 2)});
   for (int frame = 0; frame < 4; ++frame) {

@@ -20,6 +20,7 @@
 #include "common/pair/split_walk.h"
 #include "common/plan/split.h"
 #include "tests/testing/clip.h"
+#include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
 
@@ -46,7 +47,7 @@ class WalkPair {
         clip_(kHeight, kWidth, ShiftStep(robot->graph(), kHeight / 2), 7),
         dense_(dense, {{}, Keep::kAll}),
         robot_(robot, options_),
-        robot_walk_(SplitWalk::Side::kRobot, robot_, SendInto(to_server_)) {
+        robot_walk_(Side::kRobot, robot_, SendInto(to_server_)) {
     ReplaceServer();
   }
   explicit WalkPair(const Network& network, StateOptions options = {{}, Keep::kAll},
@@ -75,8 +76,7 @@ class WalkPair {
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(server_model_, options_);
     Fill(*server_, graph().inputs[0], std::nanf(""));
-    server_walk_ =
-        std::make_unique<SplitWalk>(SplitWalk::Side::kServer, *server_, SendInto(to_robot_));
+    server_walk_ = std::make_unique<SplitWalk>(Side::kServer, *server_, SendInto(to_robot_));
     robot_.LosePeer();
     to_server_.clear();
     to_robot_.clear();
@@ -112,8 +112,7 @@ class WalkPair {
 
   // What the last frame's slices and rows were.
   SplitRows RowsOf(const std::vector<Cut>& cuts) const {
-    return CompileRows(graph(), robot_.layout(),
-                       OwnershipOf(graph(), robot_.layout(), cuts, decision_.robot_rows, kHeight));
+    return RowCompiler(graph(), robot_.layout()).Compile(cuts, decision_.robot_rows);
   }
 
   void ExpectDenseAnswer() {
@@ -139,7 +138,7 @@ class WalkPair {
         const auto actual = Numbers(side, id);
         for (size_t i = 0; i < expected.size(); ++i) {
           const int row = static_cast<int>(i / width % height);
-          if (!side.holds(id, row)) continue;
+          if (!InsideState::Holds(side, id, row)) continue;
           ASSERT_TRUE(SameBits(expected[i], actual[i]))
               << (&side == &robot_ ? "robot" : "server") << ", " << KindName(op) << " '"
               << value.name << "', row " << row << ", number " << i;
