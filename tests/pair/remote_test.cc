@@ -51,6 +51,7 @@ class RemoteTest : public FolderTest {
     settings.shared.cache.policy = CacheConfig::Policy::kExact;
     settings.shared.cache.geometry = geometry_;
     settings.shared.most_scores = most_scores_;
+    settings.shared.slice_codec = SliceCodec::kRaw;
     robot_.emplace(*connection_, *graph_, channels_->clock, settings, ParsePictureCodec(codec),
                    [this](nanoseconds deadline) {
                      Turn();

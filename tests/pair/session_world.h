@@ -65,8 +65,10 @@ class SessionWorld {
   // Replaces the robot on the same connection. The new one knows nothing of what the old one said.
   void MakeRobot() {
     robot_.reset();
+    message::Settings settings;
+    settings.shared.slice_codec = SliceCodec::kRaw;
     robot_ = std::make_unique<SplitRobot>(
-        *connection_, state_, channels_->clock, message::Settings(),
+        *connection_, state_, channels_->clock, settings,
         [this](auto deadline) {
           Turn();
           return channels_->clock.Now() < deadline;
