@@ -238,7 +238,10 @@ NETWORKS = [
     Network("YOLOv8 before its decoder", Planted(planted.yolov8_raw), "yolov8-raw", "F1",
             refer.yolov8_raw, limits=refer.Thresholds(overlap=0.7)),
     Network("NanoDet-Plus", Planted(planted.nanodet), "nanodet", "F1", refer.nanodet_plus,
-            prepare=refer.stretch, limits=refer.Thresholds(overlap=0.6)),
+            prepare=refer.stretch, preprocess={
+                "channels": "bgr", "mean": [103.53, 116.28, 123.675],
+                "divisor": [57.375, 57.12, 58.395]
+            }, limits=refer.Thresholds(overlap=0.6)),
     Network("CenterNet", Planted(planted.centernet), "centernet", "F1", refer.centernet,
             limits=refer.Thresholds(0.3)),
     Network("CenterFace", Planted(planted.centerface), "centerface", "keypoint error of boxes, px",
