@@ -69,8 +69,9 @@ std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth)
 
 // Carries messages over a link, whole, in order and unharmed, or breaks. A lost, damaged or
 // disordered packet, a silent peer or the end of the link break it for good; fault() then says why
-// in one sentence. A pause of this process (a machine that sleeps) is no silence of the peer. Complete messages can still be received; others are lost. The owner reconnects
-// with a new channel.
+// in one sentence. A pause of this process (a machine that sleeps) is no silence of the peer.
+// Complete messages can still be received; others are lost. The owner reconnects with a new
+// channel.
 //
 // Messages leave in the order in which they are sent, in chunks that the receiver acknowledges. At
 // most max(64 KiB, bandwidth × 50 ms) of chunks are unacknowledged at any time, so that little is

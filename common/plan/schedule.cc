@@ -72,7 +72,8 @@ void VisitFields(T& bucket, Visit& visit) {
       int64_t least = -1;
       for (size_t i = 0; i < after.size(); ++i) {
         visit.Check(after[i] >= least && after[i] <= kLastOperator, "after", "ascending operators");
-        visit.Check(shares[i] >= 0 && shares[i] <= Cut::kAll, "robot_thousandths", "between 0 and 1000");
+        visit.Check(shares[i] >= 0 && shares[i] <= Cut::kAll, "robot_thousandths",
+                    "between 0 and 1000");
         least = after[i] + 1;
         plan.cuts.push_back({static_cast<int>(after[i]), static_cast<int>(shares[i])});
       }

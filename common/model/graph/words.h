@@ -15,7 +15,8 @@ constexpr Words<7> WordsOf(AxisWindow::Kind) {
 }
 constexpr Words<3> WordsOf(ResizeSpec::Kind) { return {"nearest", "linear", "cubic"}; }
 constexpr Words<5> WordsOf(ResizeSpec::Coordinates) {
-  return {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"};
+  return {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+          "half_pixel_symmetric"};
 }
 constexpr Words<4> WordsOf(ResizeSpec::Rounding) {
   return {"prefer_floor", "prefer_ceil", "floor", "ceil"};
