@@ -27,13 +27,13 @@ namespace cacheinf {
 using FieldsJson = nlohmann::ordered_json;
 
 template <typename T>
-constexpr bool kIsVector = false;
+inline constexpr bool kIsVector = false;
 template <typename T>
-constexpr bool kIsVector<std::vector<T>> = true;
+inline constexpr bool kIsVector<std::vector<T>> = true;
 template <typename T>
-constexpr bool kIsOptional = false;
+inline constexpr bool kIsOptional = false;
 template <typename T>
-constexpr bool kIsOptional<std::optional<T>> = true;
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 class JsonWriter {
  public:

@@ -56,8 +56,9 @@ std::array<float, 2> CentreOf(int64_t cell) {
   for (const int64_t stride : {8, 16, 32}) {
     const int64_t columns = kPictureSide / stride;
     if (cell < columns * columns) {
+      const int64_t row = cell / columns;
       return {(static_cast<float>(cell % columns) + 0.5f) * static_cast<float>(stride),
-              (static_cast<float>(cell / columns) + 0.5f) * static_cast<float>(stride)};
+              (static_cast<float>(row) + 0.5f) * static_cast<float>(stride)};
     }
     cell -= columns * columns;
   }

@@ -49,7 +49,7 @@ void Mend(uint64_t number, Packet& packet) {
   packet.resize(std::max(packet.size(), kHeader));
   uint8_t* header = packet.data();
   const auto length = static_cast<uint32_t>(packet.size());
-  std::memcpy(header, "CI\3", 3);
+  std::copy_n("CI\3", 3, header);
   header[3] %= 4;
   std::memcpy(header + 4, &length, sizeof length);
   std::memcpy(header + 16, &number, sizeof number);
