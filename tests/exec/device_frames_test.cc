@@ -193,7 +193,6 @@ TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
 // cut down from here, those of the second up.
 void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int second) {
   const auto on_host = ModelOf(TenNetworks()[1]);
-  const Graph& graph = on_host->graph();
   WalkPair pair(on_host, ModelOnDevice(), on_host, {{}, Keep::kAll}, policy);
   pair.Begin();
   // From the first map on, and again half way.
