@@ -29,18 +29,6 @@ ProfilePair SlowRobot() {
   return PairOf({op}, /*speedup=*/10, /*picture_bytes=*/80'000);
 }
 
-// What a frame took whose share `changed` was computed, on a link of 4 ms.
-PlanChooser::Taken TakenBy(const Plan& plan, const Prediction& real, double changed) {
-  PlanChooser::Taken taken = {.executed = plan.kind,
-                              .latency_ms = real.latency_ms,
-                              .server_ms = real.server_ms,
-                              .waiting_ms = real.server_ms + real.link_ms + 4,
-                              .sent_bytes = real.up_bytes,
-                              .share = changed};
-  if (!plan.keeps) taken.share.reset();
-  return taken;
-}
-
 class PlanChooserTest : public testing::Test {
  protected:
   // The frame takes what the model predicts with the true factors.
