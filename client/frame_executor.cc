@@ -153,7 +153,7 @@ void FrameExecutor::Execute() {
     DecideHere();
   }
   if (last_.decision != &whole_) {
-    ExecuteDecision(*last_.decision, split_ ? GiveUpAt() : kNever);
+    ExecuteDecision(*last_.decision, split_ ? GiveUpAt(patience_, due_) : kNever);
     if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
   } else if (reuse_) {
     if (!whole_state_) whole_state_.emplace(model_);
@@ -173,7 +173,8 @@ const Execution& FrameExecutor::Commit() {
 
 // Returns whether the outputs are now the server's.
 bool FrameExecutor::ExecuteBehindCodec() {
-  if (!remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt())) return false;
+  if (!remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt(patience_, due_)))
+    return false;
   outputs_ = remote_->outputs();
   NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
   last_.model_from_seen = remote_->picture_from_seen();
@@ -221,7 +222,13 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
   if (decision == nullptr) return std::nullopt;
-  ExecuteDecision(*decision, kNever);
+  begin_ = clock_.Now();
+  ExecuteDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
+  if (split_) {
+    std::optional<Time> took = clock_.Now() - begin_;
+    if (split_->alone_since()) took.reset();
+    patience_with_refreshes_.NoteServer(took);
+  }
   return CommitDecision();
 }
 
@@ -233,12 +240,20 @@ Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
   return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
 }
 
-FrameExecutor::Time FrameExecutor::GiveUpAt() { return patience_.GiveUpAt(begin_, due_, alone_); }
+FrameExecutor::Time FrameExecutor::GiveUpAt(Patience& patience, Time due) {
+  bytes_heard_ = connection_->channel().statistics().received.wire;
+  // What a server needs to follow may take longer than any frame.
+  if (due == kNever && split_ && !split_->is_followed()) return kNever;
+  return patience.GiveUpAt(begin_, due, alone_);
+}
 
 // Notes what a frame took that was executed here.
 void FrameExecutor::NoteTimes() {
   const Time now = clock_.Now();
-  if (remote_ && remote_->may_be_answered()) patience_.NoteServer(remote_->GiveUp());
+  if (remote_ && remote_->may_be_answered()) {
+    const uint64_t bytes = connection_->channel().statistics().received.wire;
+    patience_.NoteServer(remote_->GiveUp(), bytes > bytes_heard_);
+  }
   if (const auto took = split_ ? split_->TakeLateAnswer() : std::nullopt)
     patience_.NoteServer(took);
   if (split_ && !split_->alone_since()) return patience_.NoteServer(now - begin_);
@@ -263,6 +278,7 @@ void FrameExecutor::TalkToServer() {
   if (ServerConnection* const met = server_->Poll()) {
     connection_ = met;
     patience_.ForgetServer();
+    patience_with_refreshes_.ForgetServer();
     if (config_.mode == Mode::kCacheinf) connection_->ProbeLink();
     if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
     Join();

@@ -135,7 +135,7 @@ class FrameExecutor {
   void ExecuteWhole(ModelState& state);
   void ExecuteDecision(const FrameDecision& decision, Time give_up_at);
   FrameWork CommitDecision();
-  Time GiveUpAt();
+  Time GiveUpAt(Patience& patience, Time due);
   Patience::Alone AloneIn(const Verdict& verdict) const;
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
   void NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times);
@@ -170,6 +170,8 @@ class FrameExecutor {
   std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
   Patience patience_;
+  Patience patience_with_refreshes_;
+  uint64_t bytes_heard_ = 0;   // from the server, before the current frame
   std::string codec_;          // of `remote_`
   std::string robot_profile_;  // empty: no schedule is wanted
   std::string why_without_server_;

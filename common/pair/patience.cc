@@ -3,8 +3,19 @@
 #include <algorithm>
 
 namespace cacheinf {
+namespace {
+
+// A machine may stand still for so long.
+constexpr std::chrono::milliseconds kLeastAlone(200);
+constexpr int kMostDoublings = 6;
+
+}  // namespace
+
 Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone) {
-  if (due == kNever) return kNever;
+  if (due == kNever) {
+    const Time wait = LongestWait(alone);
+    return wait == kNever ? kNever : begin + wait;
+  }
   const Time time_alone = ExpectedAlone(alone);
   const Time time_of_server = ExpectedOfServer();
   const Time last_moment = due - time_alone;
@@ -21,15 +32,37 @@ Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone) {
   return give_up_at;
 }
 
-void Patience::NoteServer(std::optional<Time> took) { Add(server_, took.value_or(kNever)); }
+void Patience::NoteServer(std::optional<Time> took, bool is_heard) {
+  Add(server_, took.value_or(kNever), kAnswersKept);
+  is_silent_ = !took && !is_heard;
+}
 
-void Patience::NoteAlone(Alone alone, Time took) { Add(alone_[static_cast<size_t>(alone)], took); }
+void Patience::NoteAlone(Alone alone, Time took) {
+  Add(alone_[static_cast<size_t>(alone)], took, kRecent);
+}
 
-void Patience::ForgetServer() { server_.clear(); }
+void Patience::ForgetServer() {
+  server_.clear();
+  is_silent_ = false;
+}
 
-void Patience::Add(Times& times, Time time) {
+void Patience::Add(Times& times, Time time, size_t most) {
   times.push_back(time);
-  if (times.size() > kRecent) times.pop_front();
+  if (times.size() > most) times.pop_front();
+}
+
+// Where there is no deadline.
+Patience::Time Patience::LongestWait(Alone alone) const {
+  if (is_silent_) return Time(0);
+  Time longest(-1);
+  int unanswered = 0;  // in a row
+  for (const Time time : server_) {
+    unanswered = time == kNever ? unanswered + 1 : 0;
+    if (time != kNever) longest = std::max(longest, time);
+  }
+  if (longest < Time(0)) return kNever;
+  const Time wait = longest + std::max<Time>(kLeastAlone, ExpectedAlone(alone));
+  return wait * (1 << std::min(unanswered, kMostDoublings));
 }
 
 // Returns the longest time but one, or 0 before the first frame.
@@ -49,9 +82,10 @@ Patience::Time Patience::ExpectedOfServer() const {
 }
 
 bool Patience::IsUsuallyWithin(Time time) const {
-  const auto within =
-      std::count_if(server_.begin(), server_.end(), [time](Time took) { return took <= time; });
-  return within > 0 && static_cast<size_t>(within) + 1 >= server_.size();
+  const size_t recent = std::min(server_.size(), kRecent);
+  const auto within = std::count_if(server_.end() - static_cast<ptrdiff_t>(recent), server_.end(),
+                                    [time](Time took) { return took <= time; });
+  return within > 0 && static_cast<size_t>(within) + 1 >= recent;
 }
 
 }  // namespace cacheinf

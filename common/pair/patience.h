@@ -20,6 +20,12 @@ namespace cacheinf {
 // Before it has ever computed alone, it waits until the deadline.
 // One late frame changes little: two in a row make the server one that is not waited for, and one
 // answer, even to a frame that the robot had given up, makes it one that is.
+//
+// Without a deadline the robot waits as long as the slowest of the server's last hundred answers
+// took, and what computing alone takes besides, which counts as 200 ms at least. The first answer
+// has all the time that it needs. A server that was heard of meanwhile is slow rather than gone:
+// every frame in a row that it leaves unanswered doubles the time. One of which nothing was heard
+// is not waited for until it is.
 class Patience {
  public:
   using Time = std::chrono::nanoseconds;
@@ -33,8 +39,8 @@ class Patience {
   Time GiveUpAt(Time begin, Time due, Alone alone);
 
   // How long after the beginning of a frame's execution the server's answer to it came. Nothing: it
-  // did not come while the robot waited and computed alone.
-  void NoteServer(std::optional<Time> took);
+  // did not come while the robot waited and computed alone; `is_heard`: but anything else did.
+  void NoteServer(std::optional<Time> took, bool is_heard = true);
 
   // How long the robot computed alone, not counting what it waited for the server before.
   void NoteAlone(Alone alone, Time took);
@@ -44,17 +50,20 @@ class Patience {
 
  private:
   static constexpr size_t kRecent = 10;
+  static constexpr size_t kAnswersKept = 100;
   // A server that is slower than the robot shows only to one who waits that it is back.
   static constexpr int kMostNotWaitedFor = 8;
   using Times = std::deque<Time>;
 
-  static void Add(Times& times, Time time);
+  static void Add(Times& times, Time time, size_t most);
+  Time LongestWait(Alone alone) const;
   Time ExpectedAlone(Alone alone) const;
   Time ExpectedOfServer() const;
   bool IsUsuallyWithin(Time time) const;
 
   std::array<Times, 2> alone_;  // by Alone
   Times server_;                // kNever: no answer
+  bool is_silent_ = false;      // the server
   int not_waited_for_ = 0;      // frames in a row
 };
 

@@ -65,6 +65,9 @@ class SplitRobot {
   ChangedWork Execute(const FrameDecision& decision, const PictureView& seen,
                       const ChangePolicy& policy, Time give_up_at = kNever);
 
+  // Whether the server can follow the next decision.
+  bool is_followed() const { return server_ == Server::kFollows; }
+
   // Whether the robot holds all of the last frame, which measuring spreads requires.
   // ComputeNextAlone makes it hold all of the next.
   bool computed_all() const { return computed_all_; }

@@ -26,14 +26,15 @@ class PatienceTest : public testing::Test {
   // Answers a frame whose server would take so long; nothing: it never answers.
   Frame Answer(std::optional<milliseconds> server) {
     const Time begin = now_;
-    const Time give_up_at = patience_.GiveUpAt(begin, begin + deadline_, Alone::kAll);
+    const Time due = has_deadline_ ? begin + deadline_ : Patience::kNever;
+    const Time give_up_at = patience_.GiveUpAt(begin, due, Alone::kAll);
     if (server && begin + *server <= give_up_at) {
       patience_.NoteServer(*server);
       return Answered(begin, begin + *server, true);
     }
     const Time end = std::max(begin, give_up_at) + alone_;
     const bool came = server && begin + *server <= end;
-    patience_.NoteServer(came ? std::optional<Time>(*server) : std::nullopt);
+    patience_.NoteServer(came ? std::optional<Time>(*server) : std::nullopt, server.has_value());
     patience_.NoteAlone(Alone::kAll, alone_);
     return Answered(begin, end, false);
   }
@@ -46,6 +47,7 @@ class PatienceTest : public testing::Test {
   }
 
   Patience patience_;
+  bool has_deadline_ = true;
   milliseconds deadline_{100};
   milliseconds alone_{150};
 
@@ -60,10 +62,37 @@ class PatienceTest : public testing::Test {
 
 constexpr auto kNoAnswer = std::nullopt;
 
-TEST_F(PatienceTest, WithoutADeadlineOnlyTheServerAnswers) {
-  patience_.NoteAlone(Alone::kAll, alone_);
-  for (int i = 0; i < 5; ++i) patience_.NoteServer(kNoAnswer);
-  EXPECT_EQ(patience_.GiveUpAt(milliseconds(7), Patience::kNever, Alone::kAll), Patience::kNever);
+class PatienceWithoutDeadline : public PatienceTest {
+ protected:
+  PatienceWithoutDeadline() {
+    has_deadline_ = false;
+    patience_.NoteAlone(Alone::kAll, alone_);
+  }
+};
+
+TEST_F(PatienceWithoutDeadline, TheFirstAnswerHasAllTheTimeThatItNeeds) {
+  EXPECT_EQ(Answer(milliseconds(9000)).latency, milliseconds(9000));
+  patience_.ForgetServer();
+  EXPECT_EQ(Answer(milliseconds(9000)).latency, milliseconds(9000));
+}
+
+TEST_F(PatienceWithoutDeadline, AServerThatIsGoneDelaysOneAnswerByLittle) {
+  Served(1, milliseconds(90));
+  Served(99, milliseconds(42));
+  EXPECT_EQ(Answer(kNoAnswer).latency, milliseconds(90 + 200) + alone_);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Answer(kNoAnswer).latency, alone_);
+  EXPECT_FALSE(Answer(milliseconds(42)).is_served) << "its answer comes while the robot computes";
+  alone_ = milliseconds(500);
+  for (int i = 0; i < 10; ++i) patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_EQ(Served(100, milliseconds(42)), 100);
+  EXPECT_EQ(Answer(kNoAnswer).latency, milliseconds(42) + 2 * alone_);
+}
+
+TEST_F(PatienceWithoutDeadline, ALinkThatBecomesSlowIsNoServerThatIsGone) {
+  Served(100, milliseconds(42));
+  EXPECT_EQ(Served(100, milliseconds(240)), 100);
+  EXPECT_GE(Served(100, milliseconds(3000)), 97);
+  EXPECT_EQ(Served(100, milliseconds(42)), 100);
 }
 
 TEST_F(PatienceTest, AServerInTimeIsUsedWhereTheRobotAloneIsLate) {
