@@ -340,18 +340,20 @@ void PlanChooser::Median::Add(double number) {
 double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last_.end()}); }
 
 std::string PlanChooser::Reason() const {
-  std::vector<const Candidate*> sorted;
-  for (const Candidate& candidate : candidates_) sorted.push_back(&candidate);
-  std::ranges::stable_sort(
-      sorted, {}, [](const Candidate* candidate) { return candidate->prediction.latency_ms; });
-  std::string text = fmt::format("{}: {:.1f} ms", ToText(plan_), prediction_.latency_ms);
-  for (const Candidate* candidate : sorted) {
-    if (candidate->plan == plan_) continue;
-    text +=
-        fmt::format(", {}: {:.1f} ms", ToText(candidate->plan), candidate->prediction.latency_ms);
-    break;
+  const bool is_tried = home_ && plan_ != home_;
+  const Candidate* other = is_tried ? Find(*home_, candidates_) : nullptr;
+  for (const Candidate& candidate : candidates_) {
+    if (is_tried || candidate.plan == plan_) continue;
+    const double latency_ms = candidate.prediction.latency_ms;
+    if (other == nullptr || latency_ms < other->prediction.latency_ms) other = &candidate;
   }
-  return text;
+  std::string text = fmt::format("{}: {:.1f} ms", ToText(plan_), prediction_.latency_ms);
+  if (other == nullptr) return text;
+  text += fmt::format(", {}: {:.1f} ms", ToText(other->plan), other->prediction.latency_ms);
+  if (is_tried) return text + "; the first is being tried";
+  if (other->prediction.latency_ms >= prediction_.latency_ms) return text;
+  return text + (IsProven(other->plan) ? "; the second wins too little for a change"
+                                       : "; the second is a guess, as it was never followed");
 }
 
 }  // namespace cacheinf
