@@ -3,19 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "client/robot_setup.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/config/configured_model.h"
 
 namespace cacheinf {
 
 void HeadWatch::Before(const Frame& frame) {
   if (is_over_ || frames_ < next_trial_) return;
-  if (config_.model.empty() || frame.picture.empty()) return;
-  if (!trials_)
-    trials_.emplace(config_, LoadNetwork(config_, /*has_tensors=*/false), ThreadsToUse(config_));
+  if (frame.picture.empty()) return;
+  if (!trials_) trials_.emplace(config_, std::exchange(network_, {}), ThreadsToUse(config_));
   is_over_ = !trials_->is_needed();
   if (!is_over_) {
     const HeadTrial trial = trials_->Try(frame.picture);

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "common/answer/answers.h"
 #include "common/answer/head_trial.h"
 #include "common/config/robot_config.h"
+#include "common/model/graph/graph.h"
 #include "common/source/frame_source.h"
 
 namespace cacheinf {
@@ -18,7 +20,9 @@ class HeadWatch {
  public:
   static constexpr int64_t kFirstFrames = 100;
 
-  explicit HeadWatch(const RobotConfig& config) : config_(config) {}
+  // `network` is what LoadNetwork gives for the configuration.
+  HeadWatch(const RobotConfig& config, Graph network)
+      : config_(config), network_(std::move(network)) {}
 
   // Call before each frame is answered. Throws InputError if its outputs contradict the decoder.
   void Before(const Frame& frame);
@@ -29,6 +33,7 @@ class HeadWatch {
 
  private:
   const RobotConfig& config_;
+  Graph network_;  // until the first trial
   int64_t frames_ = 0;
   int64_t next_trial_ = 0;
   bool is_over_ = false;  // of trials

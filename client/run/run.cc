@@ -427,17 +427,18 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   CheckAddress(config.server);
   std::atomic<bool> is_over = false;
   std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
-  Graph graph = LoadGraph(config, source->has_tensors());
+  Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
   FrameQueue queue(std::move(source), is_live ? kLiveFramesWaiting : kFramesAhead, pace);
   const RunsUntilHere end(is_over);
-  return RunRobotOn(queue, std::move(graph), config, clock, stop);
+  return RunRobotOn(queue, std::move(network), config, clock, stop);
 }
 
-Summary RunRobotOn(FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config, const Clock& clock,
                    const std::atomic<bool>& stop, const BackendMaker& make_backend) {
-  HeadWatch watch(config);
+  Graph graph = CompleteNetwork(network, config, source.has_tensors());
+  HeadWatch watch(config, std::move(network));
   if (const std::optional<Frame> first = source.First()) watch.Before(*first);
   ChooseSchemes(config, ThreadsToUse(config), clock, stop, graph);
   const auto shared_graph = std::make_shared<const Graph>(std::move(graph));

@@ -20,9 +20,9 @@ namespace cacheinf {
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
 
 // Does the same with a loaded model and an open source. `clock` must be the one that stamps live
-// frames. REQUIRES: a graph as LoadGraph returns it for such frames.
+// frames. REQUIRES: a graph as LoadNetwork returns it for such frames.
 Summary RunRobotOn(
-    FrameQueue& source, Graph graph, const RobotConfig& config, const Clock& clock,
+    FrameQueue& source, Graph network, const RobotConfig& config, const Clock& clock,
     const std::atomic<bool>& stop,
     const BackendMaker& make_backend = [](const RobotConfig& of) { return MakeBackend(of); });
 

@@ -113,9 +113,9 @@ class LiveRunTest : public FolderTest {
   Summary Run(std::unique_ptr<FrameSource> source, const RobotConfig& config,
               const Clock& clock) const {
     config.Check();
-    Graph graph = LoadGraph(config, source->has_tensors());
+    Graph network = LoadNetwork(config, source->has_tensors());
     FrameQueue queue(std::move(source), 2);
-    return RunRobotOn(queue, std::move(graph), config, clock, stop_);
+    return RunRobotOn(queue, std::move(network), config, clock, stop_);
   }
 
   std::vector<Json> Answers() const {
@@ -194,6 +194,16 @@ TEST_F(LiveRunTest, ACheckKnowsWhatAFrameWaitedForIt) {
   EXPECT_EQ(check.TimeSpentSince(before), check.time_spent());
   EXPECT_EQ(check.TimeSpentSince(before + milliseconds(2)), check.time_spent() - milliseconds(1));
   EXPECT_EQ(check.TimeSpentSince(after), nanoseconds(0));
+}
+
+TEST_F(LiveRunTest, TheModelIsReadOnce) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.frames = 2;
+  Graph network = LoadNetwork(config, /*has_tensors=*/false);
+  fs::remove(config.model);
+  const SteadyClock clock;
+  FrameQueue queue(OpenSource("generated:width=16,height=16", clock), 2);
+  EXPECT_EQ(RunRobotOn(queue, std::move(network), config, clock, stop_).frames, 2);
 }
 
 // A video of 25 frames a second on a robot that has time for all.
@@ -370,7 +380,7 @@ class LostGpuTest : public FailingRunTest {
     FrameQueue queue(OpenSource(config_.source, clock), 2);
     SetLogLevel(LogLevel::kWarning);
     testing::internal::CaptureStderr();
-    const Summary summary = RunRobotOn(queue, LoadGraph(config_, /*has_tensors=*/false), config_,
+    const Summary summary = RunRobotOn(queue, LoadNetwork(config_, /*has_tensors=*/false), config_,
                                        clock, stop_, make_backend);
     result.log = testing::internal::GetCapturedStderr();
     SetLogLevel(LogLevel::kOff);
@@ -424,7 +434,7 @@ TEST_F(LostGpuTest, WhatTheStandInFindsInAKernelIsNoLoss) {
     if (of.backend == RobotConfig::Backend::kCudaEmulated) throw cuda::KernelFault("planted");
     return MakeBackend(of);
   };
-  EXPECT_THROW(RunRobotOn(queue, LoadGraph(config_, /*has_tensors=*/false), config_, clock, stop_,
+  EXPECT_THROW(RunRobotOn(queue, LoadNetwork(config_, /*has_tensors=*/false), config_, clock, stop_,
                           make_backend),
                cuda::KernelFault);
 }

@@ -9,8 +9,6 @@
 #include <string>
 
 #include "client/run/run.h"
-#include "common/config/model_setup.h"
-#include "common/model/passes/passes.h"
 #include "common/source/frame_queue.h"
 #include "tests/testing/heap.h"
 #include "tests/testing/random_graph.h"
@@ -24,7 +22,7 @@ constexpr int64_t kChannels = 256;
 constexpr size_t kWeightBytes = 3 * kChannels * kChannels * 9 * sizeof(float);
 
 // Weights that are far larger than the maps.
-Graph HeavyGraph(const RobotConfig& config) {
+Graph HeavyGraph() {
   std::mt19937 random(5);
   Graph graph;
   ValueId map = graph.AddInput("in", {1, 3, 16, 16});
@@ -38,9 +36,6 @@ Graph HeavyGraph(const RobotConfig& config) {
     map = graph.AddOne(name, conv, {map, weights});
   }
   graph.outputs = {map};
-  AddPictureAndDecoder(graph, config.model_config);
-  Optimise(graph);
-  graph.Validate();
   return graph;
 }
 
@@ -63,7 +58,7 @@ size_t MostBytesOf(const RobotConfig& config) {
   const HeapWatch watch;
   const std::atomic<bool> stop = false;
   FrameQueue frames(OpenSource("generated:camera=still,width=16,height=16", watch), 2);
-  const Summary summary = RunRobotOn(frames, HeavyGraph(config), config, watch, stop);
+  const Summary summary = RunRobotOn(frames, HeavyGraph(), config, watch, stop);
   EXPECT_EQ(summary.frames, config.frames);
   EXPECT_EQ(summary.guard.has_value(), config.guard.is_on);
   EXPECT_EQ(summary.agreement.has_value(), config.check > 0);
