@@ -29,6 +29,8 @@ constexpr milliseconds kBandwidthInterval(200);
 // stood still, and a peer on the same machine with it.
 constexpr std::chrono::nanoseconds kLongestListened = milliseconds(100);
 constexpr size_t kLeastSplit = 2048;
+// What a channel finds when it begins may have lain there for long.
+constexpr std::chrono::hours kBeforeAnyChannel(1);
 
 }  // namespace
 
@@ -47,7 +49,7 @@ Channel::Channel(std::unique_ptr<Link> link, const Clock& clock, const ChannelOp
       estimate_(active_at_),
       sent_at_(active_at_),
       heard_at_(active_at_),
-      found_none_at_(active_at_) {}
+      found_none_at_(active_at_ - kBeforeAnyChannel) {}
 
 Channel::~Channel() {
   {

@@ -295,6 +295,22 @@ TEST(ChannelTest, EstimatesBandwidthAndRoundTrip) {
   }
 }
 
+TEST(ChannelTest, APeerThatBeginsLateIsNotFarAway) {
+  ManualClock clock;
+  auto [robots, servers] = MakeLoopback(Shaped("93mbit,3ms"), clock);
+  Channel robot(std::move(robots), clock);
+  robot.Pump();
+  clock.Advance(milliseconds(248));
+  Channel server(std::move(servers), clock);
+  for (int i = 0; i < 1000; ++i) {
+    robot.Pump();
+    server.Pump();
+    clock.Advance(std::chrono::microseconds(100));
+  }
+  ASSERT_TRUE(robot.statistics().round_trip);
+  EXPECT_NEAR(Milliseconds(robot.statistics().round_trip->time), 6, .6);
+}
+
 TEST(ChannelTest, EstimatesWhatIsAcknowledgedAndNotWhatIsSent) {
   ChannelPair pair(Shaped("93mbit,3ms"));
   pair.RunFor(seconds(12));
