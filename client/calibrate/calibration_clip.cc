@@ -225,7 +225,7 @@ CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside 
     (i < chosen_by_ ? chosen_by : held_out).Run(robot, dense, /*counts=*/i > 0);
   }
   const double median_ms = dense_ms.empty() ? dense_ms_ : MedianOf(std::move(dense_ms));
-  return {chosen_by.Score(median_ms), held_out.Score(median_ms)};
+  return PartsOf(chosen_by, held_out, median_ms);
 }
 
 CalibrationClip::Parts CalibrationClip::ScoreEveryKth(int k) const {
@@ -247,7 +247,15 @@ CalibrationClip::Parts CalibrationClip::ScoreRepeating(
         .Add(shown.content, shown.numbers, frames_[i],
              {work, age == 0 ? dense_ms_ : 0, work * dense_ms_});
   }
-  return {chosen_by.Score(dense_ms_), held_out.Score(dense_ms_)};
+  return PartsOf(chosen_by, held_out, dense_ms_);
+}
+
+CalibrationClip::Parts CalibrationClip::PartsOf(const Scorer& chosen_by, const Scorer& held_out,
+                                                double dense_ms) const {
+  Parts parts = {chosen_by.Score(dense_ms), held_out.Score(dense_ms)};
+  // One answer more than none would make it 0.
+  if (evidence_.held_out == 0) parts.held_out.agreement.reset();
+  return parts;
 }
 
 }  // namespace cacheinf

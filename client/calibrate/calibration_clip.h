@@ -87,7 +87,7 @@ class CalibrationClip {
 
   struct Parts {
     ClipScore chosen_by;
-    ClipScore held_out;
+    ClipScore held_out;  // without an agreement if dense answers show nothing in these frames
   };
 
   // Scores all frames in order.
@@ -114,6 +114,7 @@ class CalibrationClip {
   bool IsDenseTurn(size_t frame, Beside beside) const;
   double DenseMs(const Answered& dense);
   Parts ScoreRepeating(const std::function<size_t(size_t frame)>& age_of, double work) const;
+  Parts PartsOf(const Scorer& chosen_by, const Scorer& held_out, double dense_ms) const;
   void AddDense(size_t begin, size_t end, Agreement& agreement) const;
 
   std::shared_ptr<const CompiledModel> model_;

@@ -91,7 +91,7 @@ std::string ToTable(const FrontierReport& report) {
                     "{:8} agreement with dense answers, 1 at best\n"
                     "latency  median wait for an answer, in dense runs of {:.1f} ms\n"
                     "time     mean of an answer and the refresh after it, likewise\n"
-                    "-        was not measured\n",
+                    "-        was not measured, or had nothing to compare\n",
                     report.is_by_time ? "time" : "work", report.measure, report.dense_ms);
 }
 

@@ -208,6 +208,9 @@ TEST_F(CalibrateTest, CountsFramesWithEvidenceAndRefusesAClipWithNone) {
   const CalibrationClip::Evidence some = clip_with(3).evidence();
   EXPECT_EQ(some.chosen_by, 2);
   EXPECT_EQ(some.held_out, 0);
+  const CalibrationClip::Parts stale = clip_with(6).ScoreStale();
+  EXPECT_TRUE(stale.chosen_by.agreement);
+  EXPECT_FALSE(stale.held_out.agreement) << "its first answer shows more than there is";
   EXPECT_EQ(RefusalOf([&] { clip_with(0); }),
             "the model finds nothing in the 6 frames that would choose the settings, so no answer "
             "can agree with another; calibrate on a clip that shows what it looks for");
