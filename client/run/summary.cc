@@ -145,6 +145,17 @@ Json Describe(const WorkShares& work) {
           {"lost", losses}};
 }
 
+std::string ToText(const MemoryReport& memory) {
+  std::string text = fmt::format("memory   {:.1f} MB for activations of {:.1f} MB in all",
+                                 static_cast<double>(memory.arena_bytes) / kMegabyte,
+                                 static_cast<double>(memory.activation_bytes) / kMegabyte);
+  if (memory.second_bytes > 0) {
+    text += fmt::format(", {:.1f} MB of it a second place for maps that move with the camera",
+                        static_cast<double>(memory.second_bytes) / kMegabyte);
+  }
+  return text + '\n';
+}
+
 std::string ToText(const GuardReport& guard) {
   std::string text = fmt::format("guard    {}", NameOf(guard.state.level));
   if (guard.state.level == SafetyLevel::kDense) {
@@ -349,9 +360,7 @@ std::string ToText(const Summary& summary) {
     text += fmt::format("refresh  p50 {:.2f} ms, p95 {:.2f} ms after an answer is out\n",
                         summary.refresh.PercentileMs(0.50), summary.refresh.PercentileMs(0.95));
   }
-  text += fmt::format("memory   {:.1f} MB for activations of {:.1f} MB in all\n",
-                      static_cast<double>(summary.memory.arena_bytes) / kMegabyte,
-                      static_cast<double>(summary.memory.activation_bytes) / kMegabyte);
+  text += ToText(summary.memory);
   if (!summary.score.empty()) text += fmt::format("mIoU     {:.4f}\n", summary.score.MeanIou());
   if (!summary.why_not_scored.empty()) {
     text += fmt::format("mIoU     not scored: {}\n", summary.why_not_scored);
@@ -384,6 +393,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"refresh_ms", Describe(summary.refresh)},
                {"memory",
                 {{"arena_bytes", summary.memory.arena_bytes},
+                 {"second_bytes", summary.memory.second_bytes},
                  {"no_cache_bytes", summary.memory.no_cache_bytes},
                  {"cache_all_bytes", summary.memory.cache_all_bytes},
                  {"activation_bytes", summary.memory.activation_bytes},

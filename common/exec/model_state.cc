@@ -136,6 +136,7 @@ struct ModelState::State {
       return (arena_floats - constant_floats + second_floats) * sizeof(float);
     };
     memory.arena_bytes = bytes_of(layout.arena_floats);
+    memory.second_bytes = second_floats * sizeof(float);
     memory.persistent_bytes = bytes_of(layout.persistent_floats);
     memory.lower_bound_bytes = bytes_of(layout.lower_bound_floats);
     memory.constant_bytes = constant_floats * sizeof(float);

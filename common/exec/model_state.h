@@ -39,6 +39,7 @@ struct StateOptions {
 
 struct MemoryReport {
   size_t arena_bytes = 0;        // what the state allocated for activations
+  size_t second_bytes = 0;       // of these, second places of maps that move with the camera
   size_t no_cache_bytes = 0;     // what it would allocate if it kept nothing between frames
   size_t cache_all_bytes = 0;    // and if it kept everything
   size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own

@@ -293,6 +293,10 @@ TEST(SummaryTest, SetsTheMemoryInUseBesideTheSumOfAllActivations) {
   summary.memory.arena_bytes = 1'500'000;
   summary.memory.activation_bytes = 27'000'000;
   EXPECT_EQ(Line(summary, "memory"), "memory   1.5 MB for activations of 27.0 MB in all");
+  summary.memory.second_bytes = 700'000;
+  EXPECT_EQ(Line(summary, "memory"),
+            "memory   1.5 MB for activations of 27.0 MB in all, 0.7 MB of it a second place for "
+            "maps that move with the camera");
 }
 
 }  // namespace
