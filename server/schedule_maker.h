@@ -43,6 +43,7 @@ class ScheduleMaker {
  private:
   struct Order;
 
+  double DenseMs(const Order& order);
   std::shared_future<std::string> Begin(const Order& order);
   std::string Finish(const Order& order);
   void WaitForQuiet() const;
@@ -55,7 +56,8 @@ class ScheduleMaker {
   std::atomic<bool> stops_ = false;
   std::atomic<std::chrono::nanoseconds> served_at_{std::chrono::nanoseconds::min() / 2};
   std::mutex working_;
-  std::mutex mutex_;  // of begun_
+  std::mutex mutex_;                        // of what follows
+  std::map<std::string, double> dense_ms_;  // by profile_file
   std::map<std::string, std::shared_future<std::string>> begun_;
 };
 

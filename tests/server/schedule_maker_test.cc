@@ -121,6 +121,11 @@ TEST_F(ScheduleMakerTest, ThereIsARoughScheduleAtOnceAndTheRobotMayLeave) {
   EXPECT_EQ(made.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
   leaves = true;
   EXPECT_EQ(RefusalOf([&] { made.get(); }), "the robot has left");
+
+  Schedule second;
+  send_rough_ = [&](const std::string& text) { second = ParseSchedule(text, "rough"); };
+  EXPECT_EQ(RefusalOf([&] { Make(leaves).get(); }), "the robot has left");
+  EXPECT_EQ(FingerprintOf(second.server), FingerprintOf(schedule.server)) << "it is timed once";
 }
 
 // What one robot leaves behind, the next one gets.
