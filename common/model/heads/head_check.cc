@@ -7,6 +7,7 @@
 
 #include "common/model/heads/head_outputs.h"
 #include "common/model/heads/head_table.h"
+#include "common/model/heads/number_source.h"
 
 namespace cacheinf {
 
@@ -22,7 +23,8 @@ std::string HeadCheck::Contradiction(std::span<const std::vector<float>> outputs
   }
   const Outputs look(graph_, spec_);
   if (look.EndsWithSuppression()) return "";
-  return EntryOf(spec_.kind).judge(look, outputs).contradiction;
+  const std::string why = EntryOf(spec_.kind).judge(look, outputs).contradiction;
+  return why.empty() ? JudgeGraph(look).contradiction : why;
 }
 
 bool HeadCheck::HasEvidence(std::span<const std::vector<float>> outputs) const {

@@ -112,6 +112,21 @@ size_t PrototypesOf(const Outputs& outputs) {
   return 0;
 }
 
+int64_t ExtrasOf(const Outputs& outputs) {
+  switch (outputs.spec.kind) {
+    case HeadKind::kYolov8Pose: {
+      const auto [points, numbers] = KeypointsOf(outputs);
+      return int64_t{points} * numbers;
+    }
+    case HeadKind::kYolov8Segment:
+      return outputs.shape(PrototypesOf(outputs))[1];
+    case HeadKind::kYolov8Obb:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
 std::optional<Suppressed> SuppressedOf(const Outputs& outputs) {
   const auto boxes = Named(outputs, {"box", "Box", "BOX"}, 3);
   const auto scores = Named(outputs, {"score", "Score"}, 2);

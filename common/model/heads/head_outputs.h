@@ -82,6 +82,9 @@ std::pair<int, int> KeypointsOf(const Outputs& outputs);
 // The output that holds the prototypes of masks; 0: none does.
 size_t PrototypesOf(const Outputs& outputs);
 
+// The numbers of a row that follow its class scores.
+int64_t ExtrasOf(const Outputs& outputs);
+
 // Outputs of a suppression: boxes (rank 3), scores and classes (rank 2).
 struct Suppressed {
   size_t boxes;
