@@ -41,6 +41,12 @@ HeadTrials::HeadTrials(const RobotConfig& config, Graph graph, int threads) {
   }
   described_.kind = spec.kind;
   check_.emplace(graph, spec);
+  if (!check_->IsConfirmed()) {
+    described_.unconfirmed = fmt::format(
+        "decoder.kind \"{}\" is unconfirmed: neither the model's file nor its graph says how {} is "
+        "to be read, so see whether the picture that cacheinf-profile check draws is right",
+        NameOf(spec.kind), described_.outputs);
+  }
   graph.head.kind = HeadKind::kRaw;
   Optimise(graph);
   graph.Validate();

@@ -155,7 +155,7 @@ TEST(HeadCheckTest, LeftAndTopAreNoCentres) {
 // Several boxes of a thing, as a network gives them before a suppression.
 TEST(HeadCheckTest, PickedBoxesAreSuppressed) {
   const auto of = [](int copies, float apart, float label) {
-    std::vector<float> rows = {70, 70, 90, 90, 0.9f, 2};
+    std::vector<float> rows = {42, 42, 62, 62, 0.9f, 2};
     for (int i = 0; i < copies; ++i) {
       const float shift = apart * static_cast<float>(i);
       rows.insert(rows.end(),

@@ -32,6 +32,33 @@ bool HeadCheck::HasEvidence(std::span<const std::vector<float>> outputs) const {
   return look.EndsWithSuppression() || EntryOf(spec_.kind).judge(look, outputs).has_evidence;
 }
 
+bool HeadCheck::IsConfirmed() const {
+  const bool has_boxes = RowOf(spec_.kind).answer == HeadRow::Answer::kBoxes;
+  const Outputs look(graph_, spec_);
+  if (!has_boxes || look.EndsWithSuppression() || !graph_.notes.task.empty()) return true;
+  switch (spec_.kind) {
+    case HeadKind::kBoxes:
+      return IsRaw(look) ? IsRawYolov5(look) : JudgeGraph(look).confirms;
+    case HeadKind::kYolov3:
+    case HeadKind::kYolov4:
+      return false;
+    case HeadKind::kYolov7:
+    case HeadKind::kYolov8:
+    case HeadKind::kYolov8Pose:
+    case HeadKind::kYolov8Segment:
+    case HeadKind::kYolov8Obb:
+    case HeadKind::kEndToEnd:
+    case HeadKind::kEndToEndBatch:
+    case HeadKind::kNmsOutputs:
+    case HeadKind::kTfDetection:
+      return JudgeGraph(look).confirms;
+    case HeadKind::kYolox:
+      return !PlacesOnGrid(graph_) || JudgeGraph(look).confirms;
+    default:
+      return true;
+  }
+}
+
 bool HeadCheck::CouldBe(HeadKind kind, std::span<const std::vector<float>> outputs) const {
   HeadSpec other = spec_;
   other.kind = kind;

@@ -91,6 +91,15 @@ bool IsRaw(const Outputs& outputs) {
   return !outputs.spec.scales.empty() || outputs.shape(0).size() > 3;
 }
 
+bool IsRawYolov5(const Outputs& outputs) {
+  const ModelNotes& notes = outputs.graph.notes;
+  if (notes.stride == 0 || notes.class_names.empty()) return false;
+  for (size_t i = 0; i < outputs.count(); ++i) {
+    if (outputs.shape(i).size() != 5 || RawStride(outputs, i) == 0) return false;
+  }
+  return true;
+}
+
 std::pair<int, int> KeypointsOf(const Outputs& outputs) {
   const std::vector<int>& noted = outputs.graph.notes.keypoint_shape;
   if (noted.size() == 2 && noted[0] > 0 && (noted[1] == 2 || noted[1] == 3)) {
