@@ -24,7 +24,7 @@ std::string HeadCheck::Contradiction(std::span<const std::vector<float>> outputs
   const Outputs look(graph_, spec_);
   if (look.EndsWithSuppression()) return "";
   const std::string why = EntryOf(spec_.kind).judge(look, outputs).contradiction;
-  return why.empty() ? JudgeGraph(look).contradiction : why;
+  return why.empty() ? JudgeGraph(graph_, spec_).contradiction : why;
 }
 
 bool HeadCheck::HasEvidence(std::span<const std::vector<float>> outputs) const {
@@ -38,7 +38,7 @@ bool HeadCheck::IsConfirmed() const {
   if (!has_boxes || look.EndsWithSuppression() || !graph_.notes.task.empty()) return true;
   switch (spec_.kind) {
     case HeadKind::kBoxes:
-      return IsRaw(look) ? IsRawYolov5(look) : JudgeGraph(look).confirms;
+      return IsRaw(look) ? IsRawYolov5(look) : JudgeGraph(graph_, spec_).confirms;
     case HeadKind::kYolov3:
     case HeadKind::kYolov4:
       return false;
@@ -51,9 +51,9 @@ bool HeadCheck::IsConfirmed() const {
     case HeadKind::kEndToEndBatch:
     case HeadKind::kNmsOutputs:
     case HeadKind::kTfDetection:
-      return JudgeGraph(look).confirms;
+      return JudgeGraph(graph_, spec_).confirms;
     case HeadKind::kYolox:
-      return !PlacesOnGrid(graph_) || JudgeGraph(look).confirms;
+      return !PlacesOnGrid(graph_) || JudgeGraph(graph_, spec_).confirms;
     default:
       return true;
   }

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "common/model/heads/head_outputs.h"
+
 namespace cacheinf {
 namespace {
 
@@ -389,12 +391,13 @@ NumberSource SourceOf(const Graph& graph, ValueId output, bool is_transposed, in
   return Search(graph).Run({output, rank - (is_transposed ? 2 : 1), number, 1, {1.0f}});
 }
 
-GraphFinding JudgeGraph(const Outputs& outputs) {
+GraphFinding JudgeGraph(const Graph& graph, const HeadSpec& spec) {
+  const Outputs outputs(graph, spec);
   const std::optional<BoxNumbers> numbers = BoxNumbersOf(outputs);
   if (!numbers || outputs.picture.width == 0) return {};
-  const HeadKind kind = outputs.spec.kind;
+  const HeadKind kind = spec.kind;
   const auto source = [&](int64_t number) {
-    return SourceOf(outputs.graph, numbers->output, numbers->is_transposed, number);
+    return SourceOf(graph, numbers->output, numbers->is_transposed, number);
   };
   BoxSources box;
   for (int64_t i = 0; i < 4; ++i) {

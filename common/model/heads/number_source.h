@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/model/heads/head_outputs.h"
+#include "common/model/heads/heads.h"
 
 // What the graph's last operators show of the boxes in its rows, before any frame is seen.
 
@@ -37,7 +37,7 @@ struct GraphFinding {
   std::string contradiction;
   bool confirms = false;
 };
-GraphFinding JudgeGraph(const Outputs& outputs);
+GraphFinding JudgeGraph(const Graph& graph, const HeadSpec& spec);
 
 }  // namespace cacheinf
 
