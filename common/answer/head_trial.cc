@@ -43,8 +43,8 @@ HeadTrials::HeadTrials(const RobotConfig& config, Graph graph, int threads) {
   check_.emplace(graph, spec);
   if (!check_->IsConfirmed()) {
     described_.unconfirmed = fmt::format(
-        "decoder.kind \"{}\" is unconfirmed: neither the model's file nor its graph says how {} is "
-        "to be read, so see whether the picture that cacheinf-profile check draws is right",
+        "nothing in the model's file or graph confirms decoder.kind \"{}\" for {}: see whether the "
+        "picture that cacheinf-profile check draws is right",
         NameOf(spec.kind), described_.outputs);
   }
   graph.head.kind = HeadKind::kRaw;

@@ -99,8 +99,9 @@ class Exported {
     return build_.Op(op::Permute{{0, 2, 1}}, {build_.Op(op::GatherElements{2}, {rows, first})});
   }
 
+  Graph Finish(ValueId output) { return build_.Finish({output}); }
   GraphFinding Judge(HeadKind kind, ValueId output) {
-    const Graph graph = build_.Finish({output});
+    const Graph graph = Finish(output);
     HeadSpec spec;
     spec.kind = kind;
     EXPECT_EQ(WhyNot(graph, spec), "");
@@ -198,6 +199,20 @@ TEST(NumberSourceTest, BoxesThatTheGraphPicksAreTracedToTheirCells) {
   EXPECT_TRUE(Says(Yolov10(HeadKind::kEndToEnd, {1, 0, 3, 2}), "makes y before x"));
   EXPECT_TRUE(Says(Yolov10(HeadKind::kEndToEnd, {0, 1, 3, 2}), "y stands before x"));
   EXPECT_TRUE(Says(Yolov10(HeadKind::kEndToEnd, {}, 2), "in a picture of 136x136"));
+}
+
+// Without a box in the frame.
+TEST(NumberSourceTest, AHeadIsCheckedByItsGraphToo) {
+  Exported network;
+  const auto [first, second] = network.Corners();
+  const ValueId boxes = network.Joined({second, first});
+  const Graph graph = network.Finish(network.Picked(boxes, network.Scores()));
+  HeadSpec spec;
+  spec.kind = HeadKind::kEndToEnd;
+  const std::vector<std::vector<float>> nothing = {std::vector<float>(20 * 6)};
+  EXPECT_NE(HeadCheck(graph, spec).Contradiction(nothing).find("its graph places boxes in a"),
+            std::string::npos)
+      << "in cells";
 }
 
 // A suppression in a foreign operator hides how boxes are made.
