@@ -180,6 +180,7 @@ std::string RunCheckCommand(const RobotConfig& config, const std::filesystem::pa
     text += fmt::format("decoder\n  kind {}, {}\n  {}\n", NameOf(trial.kind),
                         trial.recognised_by.empty() ? "as configured" : "by " + trial.recognised_by,
                         NamesText(config.model_config.decoder, network.notes));
+    if (!trial.unconfirmed.empty()) text += "  " + trial.unconfirmed + "\n";
     for (const HeadKind kind : trial.candidates) {
       text += fmt::format("  by shapes and numbers the outputs could be {}\n", NameOf(kind));
     }

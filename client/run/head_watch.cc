@@ -21,6 +21,7 @@ void HeadWatch::Before(const Frame& frame) {
     if (!trial.contradiction.empty()) {
       throw InputError(DescribeContradiction(trial, config_.model));
     }
+    if (frames_ == 0 && !trial.unconfirmed.empty()) LogWarning(trial.unconfirmed);
     is_over_ = trial.has_evidence;
   }
   next_trial_ = std::max<int64_t>(1, 2 * frames_);
@@ -35,6 +36,9 @@ void HeadWatch::Before(const Frame& frame) {
 
 void HeadWatch::After(const AnswerReader& reader) {
   ++frames_;
+  if (frames_ == kFirstFrames && !reader.Doubt().empty()) {
+    LogWarning(reader.Doubt() + "; see the picture that cacheinf-profile check draws");
+  }
   if (has_warned_ || reader.contradiction().empty()) return;
   const std::string text =
       fmt::format("{}: its answers contradict decoder.kind \"{}\": {}; see cacheinf-profile check",

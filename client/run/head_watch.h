@@ -25,10 +25,12 @@ class HeadWatch {
       : config_(config), network_(std::move(network)) {}
 
   // Call before each frame is answered. Throws InputError if its outputs contradict the decoder.
+  // Warns, once, if nothing but the configuration says how the outputs are read.
   void Before(const Frame& frame);
 
   // Call after each. Throws InputError if an answer of the first frames contradicts the decoder;
-  // later it warns, once: a robot that has answered goes on.
+  // later it warns, once: a robot that has answered goes on. Warns of what is odd about the first
+  // frames' answers.
   void After(const AnswerReader& reader);
 
  private:

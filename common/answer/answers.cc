@@ -292,6 +292,43 @@ std::string AnswerReader::ContradictionOf(const float* row) const {
   return "";
 }
 
+void AnswerReader::AddPlace(const float* row, const SeenPicture& seen) {
+  constexpr float kEvident = 0.25f;
+  constexpr double kSlack = 0.02;  // of the picture's side
+  constexpr int64_t kFewest = 3;
+  constexpr int64_t kOneIn = 20;
+  places_.is_over |= seen.fit == nullptr || !seen.model_from_seen.IsIdentity();
+  if (places_.is_over || !(row[4] > kEvident) || model_width_ == 0) return;
+  const auto is_beside = [](double centre, const Range& frame, double side) {
+    return centre < frame.begin - kSlack * side || centre > frame.end + kSlack * side;
+  };
+  const Rectangle frame = seen.fit->place();
+  ++places_.boxes;
+  if (is_beside((row[0] + row[2]) / 2.0, frame.columns, model_width_) ||
+      is_beside((row[1] + row[3]) / 2.0, frame.rows, model_height_)) {
+    ++places_.beside_frame;
+  }
+  places_.right = std::max(places_.right, row[2] / model_width_);
+  places_.bottom = std::max(places_.bottom, row[3] / model_height_);
+  if (places_.beside_frame >= kFewest && kOneIn * places_.beside_frame >= places_.boxes &&
+      contradiction_.empty()) {
+    contradiction_ = fmt::format(
+        "{} of {} boxes have their centres beside the frame, in the border or beyond the picture, "
+        "as if y stood before x or the boxes were pixels of a picture of another size",
+        places_.beside_frame, places_.boxes);
+  }
+}
+
+std::string AnswerReader::Doubt() const {
+  constexpr int64_t kFewest = 20;
+  constexpr float kNear = 0.6f;
+  if (places_.boxes < kFewest || std::max(places_.right, places_.bottom) > kNear) return "";
+  return fmt::format(
+      "all {} boxes so far lie in the upper left {:.0f} % by {:.0f} % of the picture, as if they "
+      "were pixels of a smaller one",
+      places_.boxes, 100 * places_.right, 100 * places_.bottom);
+}
+
 Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const {
   const ScoredClass label = {ClassOf(row[5]), row[4]};
   Detection box;
@@ -334,6 +371,7 @@ Detections AnswerReader::ReadDetections(const FrameOutputs& outputs, const SeenP
     if (!(score > 0 && score >= score_threshold_)) continue;  // unused rows are zero
     order.push_back(i);
     if (contradiction_.empty()) contradiction_ = ContradictionOf(rows.Row(i));
+    AddPlace(rows.Row(i), seen);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return rows.Row(a)[4] > rows.Row(b)[4]; });

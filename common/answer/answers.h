@@ -120,8 +120,12 @@ class AnswerReader {
   int class_count() const { return head_.classes; }
 
   // How the boxes read so far contradict the decoder: they score more than 1, lie far beyond the
-  // picture, end before they begin. Empty: they do not.
+  // picture, end before they begin; or several have their centres where the network saw no frame.
+  // Empty: they do not.
   const std::string& contradiction() const { return contradiction_; }
+
+  // What is odd about the places of all boxes read so far, though it may be so. Empty: nothing.
+  std::string Doubt() const;
 
   // The name of a class or keypoint, or its number where it has none.
   std::string ClassName(int index) const;
@@ -138,6 +142,7 @@ class AnswerReader {
   Keypoints ReadKeypoints(const FrameOutputs& outputs, const SeenPicture& seen);
   Keypoints ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen);
   std::string ContradictionOf(const float* row) const;
+  void AddPlace(const float* row, const SeenPicture& seen);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const FrameOutputs& outputs, size_t output);
@@ -154,6 +159,14 @@ class AnswerReader {
   float model_width_ = 0;
   float model_height_ = 0;
   std::string contradiction_;
+  // Boxes that are rather sure, until the picture moves.
+  struct {
+    bool is_over = false;
+    int64_t boxes = 0;
+    int64_t beside_frame = 0;  // their centres
+    float right = 0;           // the furthest, a share of the picture's width
+    float bottom = 0;
+  } places_;
 };
 
 }  // namespace cacheinf

@@ -41,6 +41,12 @@ HeadTrials::HeadTrials(const RobotConfig& config, Graph graph, int threads) {
   }
   described_.kind = spec.kind;
   check_.emplace(graph, spec);
+  if (!check_->IsConfirmed()) {
+    described_.unconfirmed = fmt::format(
+        "nothing in the model's file or graph confirms decoder.kind \"{}\" for {}: see whether the "
+        "picture that cacheinf-profile check draws is right",
+        NameOf(spec.kind), described_.outputs);
+  }
   graph.head.kind = HeadKind::kRaw;
   Optimise(graph);
   graph.Validate();

@@ -27,6 +27,7 @@ struct HeadTrial {
   std::string outputs;  // "output 'output0' of shape 1x84x8400"
   std::vector<std::vector<float>> numbers;
   std::string contradiction;  // empty: the numbers do not contradict the kind
+  std::string unconfirmed;    // that nothing but the configuration tells the kind; empty: more does
   bool has_evidence = false;  // there was a box, say, that could have contradicted it
 };
 

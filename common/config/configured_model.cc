@@ -69,6 +69,21 @@ Graph LoadNetwork(const RobotConfig& config, bool has_tensors) {
   return graph;
 }
 
+namespace {
+
+void WarnOfTinyPicture(const Graph& graph) {
+  constexpr int kTiny = 64;
+  const bool has_boxes = RowOf(graph.head.kind).answer == HeadRow::Answer::kBoxes;
+  const PictureSpec& picture = graph.picture;
+  if (!has_boxes || picture.width == 0 || std::min(picture.width, picture.height) > kTiny) return;
+  LogWarning(fmt::format(
+      "a detector's picture of {}x{} pixels is tiny: if the network was trained for larger ones, "
+      "give it one, such as --shape 1x3x640x640",
+      picture.height, picture.width));
+}
+
+}  // namespace
+
 Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) {
   const ModelConfig& model_config = config.model_config;
   if (graph.picture.width != 0 && WriteJson(PreprocessConfig(model_config.preprocess).Fields()) !=
@@ -81,6 +96,7 @@ Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) 
   }
   const std::vector<ValueId> own = graph.outputs;
   AddDecoder(graph, model_config.decoder);
+  WarnOfTinyPicture(graph);
   if (!config.output.dump_outputs.empty()) {
     for (const ValueId output : own) {
       if (!std::ranges::count(graph.outputs, output)) graph.outputs.push_back(output);

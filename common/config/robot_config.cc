@@ -98,9 +98,11 @@ FieldTable RobotConfig::Fields() {
       Field{"model", &model, "The model's file: ONNX, TorchScript, or packed by cacheinf-profile.",
             "Always set it."}
           .Flag("--model"),
-      Field{"shapes", &shapes,
-            "Shapes of the model's inputs, like 1x3x384x640, if its file leaves them open.",
-            "Set it if the file leaves a dimension open, or states none."}
+      Field{
+          "shapes", &shapes,
+          "Shapes of the model's inputs, like 1x3x384x640, if its file leaves them open.",
+          "Set it if the file leaves a dimension open or states none, or for a picture of another "
+          "size where nothing in an ONNX file's graph depends on that."}
           .AtMostItems(16)
           .Flag("--shape"),
       Field{"inputs", &inputs,

@@ -573,6 +573,44 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
        });
        return true;
      }},
+    {"height before width where boxes hold their cells",
+     [](PlantedHead* head, HeadRandom&) {
+       if (head->kind != HeadKind::kYolov8 && head->kind != HeadKind::kYolov8Pose &&
+           head->kind != HeadKind::kYolov8Segment) {
+         return false;
+       }
+       ChangeRows(head, [](std::vector<float>* row) { std::swap((*row)[2], (*row)[3]); });
+       return true;
+     }},
+    {"height before width where they need not",
+     [](PlantedHead* head, HeadRandom&) {
+       if (!IsGrid(*head) || (head->kind != HeadKind::kBoxes && head->kind != HeadKind::kYolox)) {
+         return false;
+       }
+       ChangeRows(head, [](std::vector<float>* row) { std::swap((*row)[2], (*row)[3]); });
+       return true;
+     },
+     "a box may have any width and height; a graph that makes the boxes itself tells"},
+    {"picked boxes with y before x",
+     [](PlantedHead* head, HeadRandom&) {
+       if (!IsPicked(*head)) return false;
+       return ChangeBoxes(head, [](float* box) {
+         std::swap(box[0], box[1]);
+         std::swap(box[2], box[3]);
+       });
+     },
+     "a picture turned over its diagonal is a picture: a box whose centre is then beyond it or in a "
+     "border tells, and a graph that makes the boxes itself"},
+    {"picked boxes in pixels of a picture of another size",
+     [](PlantedHead* head, HeadRandom& random) {
+       if (!IsPicked(*head)) return false;
+       const float factor = DrawInt(random, 0, 1) == 0 ? 2 : 0.5f;
+       return ChangeBoxes(head, [&](float* box) {
+         for (int k = 0; k < 4; ++k) box[k] *= factor;
+       });
+     },
+     "things in the upper left quarter stay in the picture; the first elsewhere tells, and after "
+     "100 frames of none a warning says so"},
     {"outputs with each other's names",
      [](PlantedHead* head, HeadRandom& random) {
        if (head->kind != HeadKind::kNmsOutputs && head->kind != HeadKind::kTfDetection) {

@@ -152,10 +152,39 @@ TEST(HeadCheckTest, LeftAndTopAreNoCentres) {
   }
 }
 
+// Boxes as distances to both sides of a cell's middle give them: some are narrow and lie beside it.
+TEST(HeadCheckTest, ABoxHoldsItsCellIfWidthAndHeightAreInOrder) {
+  const auto of = [](HeadKind kind, bool is_swapped) {
+    std::vector<float> rows = Rows(false, 0.75f);
+    for (size_t at = 0; at < rows.size(); at += 6) {
+      const bool is_wide = at % 12 == 0;
+      rows[at] += is_wide ? (at % 24 == 0 ? 6.0f : -6.0f) : 0;
+      rows[at + 2] = is_wide ? 14.0f : 4.0f;
+      rows[at + 3] = is_wide ? 4.0f : 14.0f;
+      if (is_swapped) std::swap(rows[at + 2], rows[at + 3]);
+    }
+    return ContradictionOf(kind, {1, kCells, 6}, rows);
+  };
+  EXPECT_EQ(of(HeadKind::kYolov8, false), "");
+  EXPECT_NE(of(HeadKind::kYolov8, true).find("only if width is read for height"),
+            std::string::npos);
+}
+
+TEST(HeadCheckTest, BoxesOfAPictureOfAnotherSizeAreSaidToBeThat) {
+  EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, Rows(false, 0.75f, 2))
+                .find("as in a picture of 128x128 pixels, but the picture is 64x64"),
+            std::string::npos);
+  const auto of = [](float left, float right) {
+    return ContradictionOf(HeadKind::kEndToEnd, {1, 1, 6}, {left, 10, right, 50, 0.75f, 2});
+  };
+  EXPECT_EQ(of(40, 80), "") << "a box may reach beyond the picture";
+  EXPECT_NE(of(60, 80).find("along x, run from 70 to 70"), std::string::npos);
+}
+
 // Several boxes of a thing, as a network gives them before a suppression.
 TEST(HeadCheckTest, PickedBoxesAreSuppressed) {
   const auto of = [](int copies, float apart, float label) {
-    std::vector<float> rows = {70, 70, 90, 90, 0.9f, 2};
+    std::vector<float> rows = {42, 42, 62, 62, 0.9f, 2};
     for (int i = 0; i < copies; ++i) {
       const float shift = apart * static_cast<float>(i);
       rows.insert(rows.end(),

@@ -23,6 +23,7 @@
 #include "tests/answer/given_outputs.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
+#include "tests/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {
@@ -711,6 +712,53 @@ TEST(HeadsTest, ClassificationReadsOneListOfScores) {
   EXPECT_EQ(refusal({{1, 10}, std::vector<float>(10), "aux"}), "");
   EXPECT_NE(refusal({{1, 4}, std::vector<float>(4), "box"}).find("one list of scores"),
             std::string::npos);
+}
+
+// What a reader finds odd about the same boxes in so many frames of 160 x 80, of which a picture of
+// 128 x 128 shows rows 32 to 96.
+struct Oddities {
+  std::string contradiction;
+  std::string doubt;
+};
+Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
+                    const Homography& moved = {}) {
+  HeadOutput rows{{1, static_cast<int64_t>(boxes.size()), 6}, {}};
+  for (const auto& box : boxes) {
+    rows.numbers.insert(rows.numbers.end(), box.begin(), box.end());
+    rows.numbers.insert(rows.numbers.end(), {0.75f, 1});
+  }
+  const DecoderConfig config = Decoder(HeadKind::kEndToEnd);
+  Graph graph = NetworkOf({rows});
+  AddDecoder(graph, config);
+  const auto state = MakeReferenceState(graph);
+  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
+                     Tensor(rows.shape, rows.numbers)});
+  state->Run();
+  PictureSpec spec;
+  spec.width = spec.height = kSide;
+  spec.fit = PictureSpec::Fit::kLetterbox;
+  const PictureFit fit(spec, 160, 80);
+  AnswerReader reader(state->graph(), config);
+  for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {&fit, moved});
+  return {reader.contradiction(), reader.Doubt()};
+}
+
+TEST(HeadsTest, BoxesBesideTheFrameContradictTheirDecoder) {
+  const std::array<float, 4> inside = {40, 40, 80, 80};
+  const std::array<float, 4> in_border = {40, 0, 80, 40};
+  EXPECT_NE(OdditiesOf({inside, in_border}, 3).contradiction.find("3 of 6 boxes"),
+            std::string::npos);
+  EXPECT_EQ(OdditiesOf({inside, in_border}, 2).contradiction, "") << "a few are none";
+  EXPECT_EQ(OdditiesOf({{40, 10, 80, 60}}, 9).contradiction, "") << "its centre is in the frame";
+  EXPECT_EQ(OdditiesOf({inside, in_border}, 9, Shift(1, 0)).contradiction, "")
+      << "a canvas may show what is beside the frame";
+}
+
+TEST(HeadsTest, BoxesThatAllLieInTheUpperLeftAreDoubted) {
+  const std::array<float, 4> near = {20, 40, 60, 70};
+  EXPECT_NE(OdditiesOf({near}, 20).doubt.find("upper left 47 % by 55 %"), std::string::npos);
+  EXPECT_EQ(OdditiesOf({near}, 19).doubt, "");
+  EXPECT_EQ(OdditiesOf({near, {20, 40, 60, 80}}, 20).doubt, "");
 }
 
 }  // namespace

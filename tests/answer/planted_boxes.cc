@@ -29,7 +29,7 @@ PlantedHead EndRows(PlantedHead head, const std::vector<std::vector<float>>& row
 using Extras =
     std::function<std::vector<double>(HeadRandom&, const PlantedThing*, const GridCell&)>;
 
-// Rows of centres, sizes and scores without objectness, a box a cell.
+// Rows of centres, sizes and scores without objectness, a box a cell, whose middle it holds.
 PlantedHead PlantAnchorFree(HeadRandom& random, PlantedHead head,
                             const std::vector<PlantedThing>& things, const Extras& extras) {
   std::vector<std::vector<float>> rows;
@@ -39,9 +39,12 @@ PlantedHead PlantAnchorFree(HeadRandom& random, PlantedHead head,
     if (thing != nullptr) {
       row = {thing->x, thing->y, thing->width, thing->height};
     } else {
-      row = {(cell.column + DrawReal(random, 0.2, 0.8)) * cell.stride,
-             (cell.row + DrawReal(random, 0.2, 0.8)) * cell.stride,
-             cell.stride * DrawReal(random, 1, 3), cell.stride * DrawReal(random, 1, 3)};
+      std::array<double, 4> sides = {};  // their distances from the cell's middle, in cells
+      for (double& side : sides) side = DrawReal(random, 0.3, 2);
+      const auto [left, top, right, bottom] = sides;
+      row = {(cell.column + 0.5 + (right - left) / 2) * cell.stride,
+             (cell.row + 0.5 + (bottom - top) / 2) * cell.stride, cell.stride * (left + right),
+             cell.stride * (top + bottom)};
     }
     for (int label = 0; label < head.classes; ++label) {
       row.push_back(thing != nullptr && label == thing->label ? share * thing->score

@@ -163,11 +163,34 @@ TEST(OnnxFileTest, AShapeThatIsNoMultipleOfTheStrideNamesThoseThatAre) {
 }
 
 TEST(OnnxFileTest, AGivenShapeMustAgreeWithTheFile) {
-  EXPECT_EQ(ReluModel({1, 3, 4, 4}).Refusal(Shapes({{1, 3, 4, 5}})),
-            "model.onnx: dimension 3 of input 'x' is 4 in the file, but 5 is given");
+  EXPECT_EQ(ReluModel({1, 3, 4, 4}).Refusal(Shapes({{1, 1, 4, 4}})),
+            "model.onnx: dimension 1 of input 'x' is 3 in the file, but 1 is given");
   EXPECT_THAT(ReluModel({1, 3, 4, 4}).Refusal(Shapes({{1, 3}})), HasSubstr("has 4 dimensions"));
   EXPECT_THAT(ReluModel({1, 3}).Refusal(Shapes({{1, 3}, {1, 3}})),
               HasSubstr("2 input shapes are given for 1 input(s)"));
+}
+
+TEST(OnnxFileTest, APictureOfAnotherSizeIsTakenWhereNothingKeepsTheFilesSize) {
+  const LoadOptions larger = Shapes({{1, 3, 8, 6}});
+  OnnxModel pooled;
+  pooled.Input("x", {1, 3, 4, 4}).Output("y").Ints("shape", {1, 3, -1});
+  pooled.Node("MaxPool", {"x"}, {"half"}).Ints("kernel_shape", {2, 2}).Ints("strides", {2, 2});
+  pooled.Node("Reshape", {"half", "shape"}, {"y"});
+  EXPECT_EQ(OutputShape(pooled.Import(larger)), (Shape{1, 3, 12}));
+
+  const auto reshaped = [&](const std::vector<int64_t>& shape) {
+    OnnxModel model;
+    model.Input("x", {1, 3, 4, 4}).Output("y").Ints("shape", shape);
+    model.Node("Reshape", {"x", "shape"}, {"y"});
+    return model.Refusal(larger);
+  };
+  EXPECT_THAT(reshaped({1, 3, 16}), HasSubstr("a picture of 4x4 built in"));
+  EXPECT_THAT(reshaped({1, 16, -1}), HasSubstr("the size is built in: operator"));
+
+  OnnxModel cut;
+  cut.Input("x", {1, 3, 4, 4}).Output("y").Ints("starts", {0}).Ints("ends", {4}).Ints("axes", {2});
+  cut.Node("Slice", {"x", "starts", "ends", "axes"}, {"y"});
+  EXPECT_THAT(cut.Refusal(larger), HasSubstr("gives 1x3x4x6 and with twice the height and width"));
 }
 
 TEST(OnnxFileTest, DimensionsOfOneNameAreEqual) {

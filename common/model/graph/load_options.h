@@ -22,7 +22,8 @@ using ConstantInputs = std::map<std::string, ConstantInput>;  // by the input's 
 struct LoadOptions {
   // Shapes of the graph's inputs, in order, where the file leaves them open. A dimension that
   // differs from one that the file fixes is an InputError, and so is an open dimension without a
-  // shape here. Only a batch that an ONNX file fixes may become 1, if the graph allows it.
+  // shape here. Only what an ONNX file fixes of its first input may become another, if nothing in
+  // the graph depends on it: a batch 1, a picture's height and width any.
   std::vector<Shape> input_shapes;
   // The first input takes one picture: if an ONNX file fixes a larger batch, it becomes 1, too.
   bool takes_one_picture = false;

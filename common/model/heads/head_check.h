@@ -23,6 +23,10 @@ class HeadCheck {
   // little.
   bool HasEvidence(std::span<const std::vector<float>> outputs) const;
 
+  // Whether the file, names or the graph's last operators say how boxes are read. Other answers
+  // have no order of numbers to mistake.
+  bool IsConfirmed() const;
+
   // Whether the outputs would not contradict this kind either. REQUIRES: its shapes fit.
   bool CouldBe(HeadKind kind, std::span<const std::vector<float>> outputs) const;
 

@@ -12,6 +12,26 @@ constexpr int64_t kFewRows = 20;
 
 constexpr double kLeastSpread = 0.4;  // of the centres of a grid's boxes, of the picture's side
 
+// Of the line that is nearest to points.
+class Slope {
+ public:
+  void Add(double x, double y) {
+    ++count_;
+    x_ += x;
+    y_ += y;
+    xx_ += x * x;
+    xy_ += x * y;
+  }
+  double value() const { return (count_ * xy_ - x_ * y_) / (count_ * xx_ - x_ * x_); }
+
+ private:
+  double count_ = 0;
+  double x_ = 0;
+  double y_ = 0;
+  double xx_ = 0;
+  double xy_ = 0;
+};
+
 // What places and sizes of boxes on a grid contradict.
 std::string WhyNotPlaced(const Outputs& outputs, const RowNumbers& table) {
   const bool is_normalised = IsNormalised(outputs.spec);
@@ -48,6 +68,9 @@ std::string WhyNotPlaced(const Outputs& outputs, const RowNumbers& table) {
   double apart_swapped = 0;
   std::array<double, 2> beyond = {};  // its cell, the sum over boxes
   std::array<double, 2> extent = {};
+  int64_t lacking = 0;  // boxes that do not hold the middle of their cell
+  int64_t lacking_swapped = 0;
+  Slope slope;
   for (int64_t box = 0; box < table.rows.boxes; ++box) {
     const double own_x = table.At(box, 0) / unit_x * width;
     const double own_y = table.At(box, 1) / unit_y * height;
@@ -57,15 +80,32 @@ std::string WhyNotPlaced(const Outputs& outputs, const RowNumbers& table) {
     apart_swapped += std::abs(own_x - cell_y) + std::abs(own_y - cell_x);
     beyond[0] += own_x - cell_x;
     beyond[1] += own_y - cell_y;
-    extent[0] += table.At(box, 2) / unit_x * width;
-    extent[1] += table.At(box, 3) / unit_y * height;
+    const double own_width = table.At(box, 2) / unit_x * width;
+    const double own_height = table.At(box, 3) / unit_y * height;
+    extent[0] += own_width;
+    extent[1] += own_height;
+    const double off_x = 2 * std::abs(own_x - cell_x) - kSlack;
+    const double off_y = 2 * std::abs(own_y - cell_y) - kSlack;
+    lacking += off_x > own_width || off_y > own_height ? 1 : 0;
+    lacking_swapped += off_x > own_height || off_y > own_width ? 1 : 0;
+    slope.Add(cell_x, own_x);
   }
   if (apart > 2 * apart_swapped) return "its boxes lie at their cells only if x is read for y";
+  // YOLOv8 gives distances from a cell's middle, which its box holds, if it is not turned.
+  constexpr int64_t kFewLacking = 5;
+  if (lacking >= kFewLacking && lacking_swapped == 0 && outputs.spec.kind != HeadKind::kYolov8Obb) {
+    return "its boxes hold the middles of their cells only if width is read for height";
+  }
   // A centre lies as often before its cell as behind it; left and top lie half a box before it.
   constexpr double kMostBeyond = 0.25;
   if (std::abs(beyond[0]) < kMostBeyond * extent[0] &&
       std::abs(beyond[1]) < kMostBeyond * extent[1]) {
     return "";
+  }
+  if (slope.value() < 0.75 || slope.value() > 1.35) {
+    return fmt::format(
+        "its boxes lie as in a picture of {:.0f}x{:.0f} pixels, but the picture is {:.0f}x{:.0f}",
+        slope.value() * height, slope.value() * width, height, width);
   }
   return fmt::format(
       "its boxes lie {:.2f} of their width and {:.2f} of their height beside their "
@@ -145,6 +185,7 @@ void PickedBoxes::Add(const float* corners, float score, float label) {
   for (int k = 0; k < 4; ++k) corners_.Add(corners[k]);
   labels_.Add(label);
   if (score > kEvident) {
+    for (size_t k = 0; k < 2; ++k) centres_[k].Add((corners[k] + corners[k + 2]) / 2);
     evident_.push_back({corners[0], corners[1], corners[2], corners[3], score, label});
   }
 }
@@ -182,7 +223,8 @@ std::string PickedBoxes::Contradiction(size_t repeated) const {
   if (names_ > 0 && labels_.high >= static_cast<float>(names_)) {
     return fmt::format("it names class {:.0f}, but {} have names", labels_.high, names_);
   }
-  if (is_turned_) return "some boxes end before they begin: corners are expected, not centres";
+  if (is_turned_)
+    return "some boxes end before they begin: right and bottom are expected, not width and height";
   constexpr size_t kFewest = 3;
   if (repeated >= kFewest && 2 * repeated >= evident_.size()) {
     return fmt::format(
@@ -201,6 +243,19 @@ std::string PickedBoxes::Contradiction(size_t repeated) const {
   }
   if (!is_normalised_ && !corners_.IsWithin(-side, 2 * side)) {
     return Runs("its corners", corners_, fmt::format("within a picture of {} pixels", side));
+  }
+  const std::array<int64_t, 2> sides = {picture_.width, picture_.height};
+  for (size_t k = 0; k < 2; ++k) {
+    const float own = is_normalised_ ? 1 : static_cast<float>(sides[k]);
+    if (centres_[k].empty() || centres_[k].IsWithin(-2 * kSlack * own, (1 + 2 * kSlack) * own)) {
+      continue;
+    }
+    return Runs(
+        k == 0 ? "the centres of its boxes, along x," : "the centres of its boxes, along y,",
+        centres_[k],
+        fmt::format("within the {:g} of the picture, as if they were pixels of another size "
+                    "or y stood before x",
+                    own));
   }
   return "";
 }

@@ -94,6 +94,7 @@ class PickedBoxes {
   bool is_normalised_;
   Extent scores_;
   Extent corners_;
+  std::array<Extent, 2> centres_;  // of evident boxes, along x and y
   Extent labels_;
   bool has_fraction_ = false;
   bool is_turned_ = false;                     // faint boxes count too

@@ -91,6 +91,15 @@ bool IsRaw(const Outputs& outputs) {
   return !outputs.spec.scales.empty() || outputs.shape(0).size() > 3;
 }
 
+bool IsRawYolov5(const Outputs& outputs) {
+  const ModelNotes& notes = outputs.graph.notes;
+  if (notes.stride == 0 || notes.class_names.empty()) return false;
+  for (size_t i = 0; i < outputs.count(); ++i) {
+    if (outputs.shape(i).size() != 5 || RawStride(outputs, i) == 0) return false;
+  }
+  return true;
+}
+
 std::pair<int, int> KeypointsOf(const Outputs& outputs) {
   const std::vector<int>& noted = outputs.graph.notes.keypoint_shape;
   if (noted.size() == 2 && noted[0] > 0 && (noted[1] == 2 || noted[1] == 3)) {
@@ -110,6 +119,21 @@ size_t PrototypesOf(const Outputs& outputs) {
     if (shape.size() == 4 && shape[0] == 1 && shape[1] <= kMostMaskCoefficients) return i;
   }
   return 0;
+}
+
+int64_t ExtrasOf(const Outputs& outputs) {
+  switch (outputs.spec.kind) {
+    case HeadKind::kYolov8Pose: {
+      const auto [points, numbers] = KeypointsOf(outputs);
+      return int64_t{points} * numbers;
+    }
+    case HeadKind::kYolov8Segment:
+      return outputs.shape(PrototypesOf(outputs))[1];
+    case HeadKind::kYolov8Obb:
+      return 1;
+    default:
+      return 0;
+  }
 }
 
 std::optional<Suppressed> SuppressedOf(const Outputs& outputs) {

@@ -75,12 +75,18 @@ int64_t RawNumbers(const Outputs& outputs, size_t head);
 // Whether the outputs are maps that are to be decoded.
 bool IsRaw(const Outputs& outputs);
 
+// YOLOv5's exporter notes names and a stride, but no task; the network has three anchors a cell.
+bool IsRawYolov5(const Outputs& outputs);
+
 // Keypoints of each box, and the numbers of each: from the model's notes, from the number of
 // classes, or those that fit one class. Zeros: none fit.
 std::pair<int, int> KeypointsOf(const Outputs& outputs);
 
 // The output that holds the prototypes of masks; 0: none does.
 size_t PrototypesOf(const Outputs& outputs);
+
+// The numbers of a row that follow its class scores.
+int64_t ExtrasOf(const Outputs& outputs);
 
 // Outputs of a suppression: boxes (rank 3), scores and classes (rank 2).
 struct Suppressed {

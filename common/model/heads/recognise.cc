@@ -23,16 +23,6 @@ HeadKind KindOfTail(const Outputs& outputs) {
   return Kind::kRaw;
 }
 
-// YOLOv5's exporter notes names and a stride, but no task; the network has three anchors a cell.
-bool IsRawYolov5(const Outputs& outputs) {
-  const ModelNotes& notes = outputs.graph.notes;
-  if (notes.stride == 0 || notes.class_names.empty()) return false;
-  for (size_t i = 0; i < outputs.count(); ++i) {
-    if (outputs.shape(i).size() != 5 || RawStride(outputs, i) == 0) return false;
-  }
-  return true;
-}
-
 // What the task that the model's file names, and the shapes, show.
 HeadKind KindOfTask(const Outputs& outputs) {
   const std::string& task = outputs.graph.notes.task;

@@ -88,16 +88,25 @@ class ModelImporter {
       if (replaced_batch_) CheckShapesWithoutBatch(graph);
     } catch (const InputError& error) {
       const std::string what = error.what();
+      if (const std::string hint = SizeHint(what); !hint.empty()) throw InputError(what + hint);
+      if (replaced_size_) {
+        throw InputError(what + "; the file has a picture of " + *replaced_size_ +
+                         " built in, so export the model with its size open");
+      }
       if (replaced_batch_) {
         throw InputError(what + "; the file has a batch of " + std::to_string(*replaced_batch_) +
                          " built in, so export it with a batch of 1");
       }
-      throw InputError(what + SizeHint(what));
+      throw InputError(what);
     }
     AddOutputs(graph);
     import_.graph.Validate();
     return std::move(import_.graph);
   }
+
+  // Height and width that the file has, where others take their place.
+  const std::optional<std::string>& replaced_size() const { return replaced_size_; }
+  const std::optional<int64_t>& replaced_batch() const { return replaced_batch_; }
 
  private:
   // ---- Inputs ----
@@ -285,16 +294,17 @@ class ModelImporter {
         const bool is_batch = i == 0 && dim.dim_value() > 1;
         if (is_batch && (wanted == 1 || (given == nullptr && TakesOnePicture(declared)))) {
           replaced_batch_ = dim.dim_value();
-          LogInfo(what + " has a batch of " + std::to_string(dim.dim_value()) +
-                  " in the file: it is run with a batch of 1");
           shape.push_back(1);
           continue;
         }
-        if (given != nullptr && wanted != dim.dim_value()) {
+        if (given != nullptr && wanted != dim.dim_value() && i >= 2 && IsPicture(declared)) {
+          replaced_size_ = std::to_string(declared.dim(2).dim_value()) + "x" +
+                           std::to_string(declared.dim(3).dim_value());
+        } else if (given != nullptr && wanted != dim.dim_value()) {
           throw InputError(where + " is " + std::to_string(dim.dim_value()) + " in the file, but " +
                            std::to_string(wanted) + " is given");
         }
-        shape.push_back(dim.dim_value());
+        shape.push_back(given != nullptr ? wanted : dim.dim_value());
       } else {
         // PaddlePaddle writes "?" for every open dimension.
         const std::string name = dim.dim_param() == "?" ? "" : dim.dim_param();
@@ -302,6 +312,13 @@ class ModelImporter {
       }
     }
     return shape;
+  }
+
+  // Whether a picture's channels, height and width are those of the first input.
+  bool IsPicture(const onnx::TensorShapeProto& declared) const {
+    const auto size = [&](int i) { return declared.dim(i).dim_value(); };
+    return import_.graph.inputs.empty() && declared.dim_size() == 4 &&
+           (size(1) == 1 || size(1) == 3) && size(2) > 0 && size(3) > 0;
   }
 
   bool TakesOnePicture(const onnx::TensorShapeProto& declared) const {
@@ -362,7 +379,7 @@ class ModelImporter {
   std::string SizeHint(const std::string& what) const {
     const bool is_misfit = what.find("do not line up") != std::string::npos ||
                            what.find("do not broadcast") != std::string::npos;
-    if (!is_misfit || options_.input_shapes.empty()) return "";
+    if (!is_misfit) return "";
     const Value& input = import_.graph.value(import_.graph.inputs.front());
     if (!input.is_map()) return "";
     auto stride = static_cast<int64_t>(notes_.stride);
@@ -522,7 +539,7 @@ class ModelImporter {
         if (!declared.dim(i).has_dim_value() || declared.dim(i).dim_value() < 1) continue;
         const int64_t size = declared.dim(i).dim_value();
         const int64_t now = shape[static_cast<size_t>(i)];
-        fits = now == (i == 0 && size == *replaced_batch_ ? 1 : size);
+        fits = now == (i == 0 && size == *replaced_batch_ ? 1 : size) || (i > 0 && replaced_size_);
       }
       if (!fits) {
         throw InputError("output '" + output.name() + "' comes out with shape " + ToString(shape));
@@ -579,7 +596,43 @@ class ModelImporter {
   OnnxImport import_;
   std::unordered_map<std::string, int64_t> named_dimensions_;
   std::optional<int64_t> replaced_batch_;  // the file's, where a batch of 1 takes its place
+  std::optional<std::string> replaced_size_;
 };
+
+// The operator that keeps a size while the picture grows: `twice` is the graph for a picture of
+// twice the height and width. Empty: none does.
+std::string WhatKeepsSize(const Graph& once, const Graph& twice) {
+  if (once.operators.size() != twice.operators.size()) return "its operators depend on the size";
+  for (size_t i = 0; i < once.operators.size(); ++i) {
+    const Operator& made_by = once.operators[i];
+    const auto both = [&](const std::vector<ValueId>& of_once,
+                          const std::vector<ValueId>& of_twice) {
+      return std::pair(once.value(of_once[0]).shape, twice.value(of_twice[0]).shape);
+    };
+    const auto in = both(made_by.inputs, twice.operators[i].inputs);
+    const auto out = both(made_by.outputs, twice.operators[i].outputs);
+    const auto kept = [](const std::pair<Shape, Shape>& shapes) {
+      int64_t product = 1;
+      for (size_t d = 0; d < shapes.first.size(); ++d) {
+        if (shapes.first[d] == shapes.second[d]) product *= shapes.first[d];
+      }
+      return product;
+    };
+    const bool is_same_rank = in.first.size() == out.first.size();
+    bool keeps = made_by.As<op::Reshape>() != nullptr && kept(in) != kept(out);
+    const bool has_sizes = made_by.As<op::Slice>() != nullptr ||
+                           made_by.As<op::Resize>() != nullptr ||
+                           made_by.As<op::Expand>() != nullptr;
+    for (size_t d = 0; has_sizes && is_same_rank && d < in.first.size(); ++d) {
+      keeps |= in.first[d] != in.second[d] && out.first[d] == out.second[d];
+    }
+    if (keeps) {
+      return "operator '" + made_by.name + "' (" + KindName(made_by) + ") gives " +
+             ToString(out.first) + " and with twice the height and width " + ToString(out.second);
+    }
+  }
+  return "";
+}
 
 // A message on one line of limited length, whatever names the file puts into it.
 std::string Printable(std::string text) {
@@ -604,10 +657,43 @@ ModelProto Parse(std::string_view bytes) {
   return model;
 }
 
-Graph Import(ModelProto& model, std::filesystem::path folder, const std::string& name,
+// Refuses a picture of another size than the file's if an operator keeps what follows from that.
+void RefuseKeptSize(ModelProto& model, const ModelNotes& notes, const std::filesystem::path& folder,
+                    LoadOptions options, const Graph& graph, const std::string& size) {
+  for (size_t i = 2; i < 4; ++i) options.input_shapes[0][i] *= 2;
+  std::string why;
+  try {
+    why = WhatKeepsSize(graph, ModelImporter(model, notes, folder, options).Run());
+  } catch (const InputError& error) {
+    why = error.what();
+  }
+  const Value& input = graph.value(graph.inputs.front());
+  if (!why.empty()) {
+    throw InputError("input '" + input.name + "' is " + size + " in the file, but " +
+                     ToString(input.shape) + " is given, and the size is built in: " + why +
+                     "; export the model with the size open, or for the size that you want");
+  }
+  LogInfo("input '" + input.name + "' is " + size +
+          " in the file, but nothing in the graph depends on that: it is run with " +
+          ToString(input.shape));
+}
+
+Graph Import(ModelProto& model, const std::filesystem::path& folder, const std::string& name,
              const LoadOptions& options) {
   OnnxNotes read = ReadNotes(model);
-  Graph graph = ModelImporter(model, read.notes, std::move(folder), options).Run();
+  // An import takes the model apart.
+  ModelProto copy;
+  if (!options.input_shapes.empty()) copy = model;
+  ModelImporter importer(model, read.notes, folder, options);
+  Graph graph = importer.Run();
+  if (importer.replaced_size()) {
+    RefuseKeptSize(copy, read.notes, folder, options, graph, *importer.replaced_size());
+  }
+  if (importer.replaced_batch()) {
+    LogInfo("input '" + graph.value(graph.inputs.front()).name + "' has a batch of " +
+            std::to_string(*importer.replaced_batch()) +
+            " in the file: it is run with a batch of 1");
+  }
   read.notes.has_byte_picture = graph.notes.has_byte_picture;
   graph.notes = std::move(read.notes);
   std::string faults;

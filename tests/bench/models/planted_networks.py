@@ -38,13 +38,19 @@ class Thing:
     score: float  # before a sigmoid
 
 
+# Wide frames, letterboxed in the middle or the corner, fill these rows of the picture.
+FIRST_ROW = 42
+LAST_ROW = 174
+
+
 def plant(random, classes):
-    """Things of all sizes; some have a rival that overlaps, of the same class or of another."""
+    """Things of all sizes; some have a rival that overlaps, of the same class or of another. Their
+    centres lie where frames do."""
     things = []
     for size in (18, 26, 40, 40, 60, 60, 90, 90, 150):
         width, height = size * random.uniform(0.7, 1.3, 2)
         x = random.uniform(width / 2, WIDTH - width / 2)
-        y = random.uniform(height / 2, HEIGHT - height / 2)
+        y = random.uniform(FIRST_ROW, LAST_ROW)
         label = int(random.integers(classes))
         things.append(Thing(x, y, width, height, label, random.uniform(1.0, 3.0)))
         shifted = [
@@ -53,7 +59,7 @@ def plant(random, classes):
             for dx, dy, other in ((0.12, 0.05, 0), (-0.1, 0.15, 1), (0.45, -0.2, 0))
         ]
         things += shifted
-    return [t for t in things if 0 < t.x < WIDTH and 0 < t.y < HEIGHT]
+    return [t for t in things if 0 < t.x < WIDTH and FIRST_ROW < t.y < LAST_ROW]
 
 
 def stride_of(thing):
