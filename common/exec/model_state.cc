@@ -225,16 +225,22 @@ struct ModelState::State {
 
   void Step() {
     try {
-      frame == Frame::kDense ? RunStage(layout.stages[next_stage]) : RunActiveStage();
+      frame == Frame::kDense ? RunDenseStages() : RunActiveStage();
     } catch (...) {
       Abandon();
       throw;
     }
-    ++next_stage;
   }
 
-  // All of it; inner operators that an earlier stage has run are done.
-  void RunStage(const Stage& stage) {
+  // One, or all if that only asks for them: another state's would make one piece with them.
+  void RunDenseStages() {
+    do {
+      RunAllOf(layout.stages[next_stage++]);
+    } while (next_stage < layout.stages.size() && backend.RunsLater());
+  }
+
+  // Inner operators that an earlier stage has run are done.
+  void RunAllOf(const Stage& stage) {
     OpId op = kNone;
     do {
       op = order[next_in_order++];
@@ -247,6 +253,7 @@ struct ModelState::State {
     RunActive(next_op);
     masks->Finish(next_op);
     ++next_op;
+    ++next_stage;
   }
 
   void RunActive(OpId op) {

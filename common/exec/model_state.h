@@ -96,7 +96,9 @@ class ModelState {
                   const ChangePolicy& policy, const FrameRows* rows = nullptr);
   size_t stage_count() const;
   size_t next_stage() const;
-  void Step();            // REQUIRES: a frame has begun, and a stage is left
+  // Computes a stage; of a dense run all that are left, if the backend only notes them
+  // (Backend::RunsLater). REQUIRES: a frame has begun, and a stage is left.
+  void Step();
   ChangedWork Commit();   // REQUIRES: no stage is left
   ChangedWork Abandon();  // what is left becomes stale; may follow an early answer
   ChangedWork Finish();   // takes the Steps left, then Commit

@@ -73,15 +73,14 @@ void RemoteServer::Turn(ToDo to_do) {
 bool RemoteServer::Step(std::chrono::nanoseconds queued) {
   if (to_do_ == ToDo::kNothing) return false;
   const auto begin = clock_.Now();
-  const bool has_begun = computing_ != nullptr;
-  const bool is_last = has_begun && computing_->next_stage() == computing_->stage_count();
-  if (is_last) {
-    Commit();
-  } else if (has_begun) {
+  if (computing_ != nullptr) {
     computing_->Step();
   } else if (!Begin()) {
     return false;
   }
+  // In the same step, so that a device gets no other robot's work in between.
+  const bool is_last = computing_->next_stage() == computing_->stage_count();
+  if (is_last) Commit();
   slowdown_.CatchUp();
   computed_ += clock_.Now() - begin;
   if (is_last) End(queued);

@@ -29,12 +29,11 @@ namespace cacheinf {
 // between. Whatever the robot no longer waits for is abandoned there. So there is one of these to
 // do:
 //
-//               the next picture comes   its picture is given up   a step
+//               the next picture comes   its picture is given up   the last stage is done
 //   kNothing    → kAnswer
-//   kAnswer     abandoned; → kAnswer     abandoned; → kNothing     begins, a stage, or the answer:
-//                                                                  → kRefresh if results are kept
-//   kRefresh    abandoned; → kAnswer                               begins, a stage, or the end:
-//                                                                  → kNothing
+//   kAnswer     abandoned; → kAnswer     abandoned; → kNothing     answered; → kRefresh if results
+//                                                                  are kept, else → kNothing
+//   kRefresh    abandoned; → kAnswer                               → kNothing
 class RemoteServer {
  public:
   // Sees every decoded picture, as the network will, and the number of its frame.
