@@ -73,6 +73,9 @@ class Backend {
   virtual void Run(int handle, std::span<const ConstTensorView> inputs,
                    std::span<const TensorView> outputs, Range rows) = 0;
 
+  // Whether Run only asks for work, which is done later as one piece with what is asked for next.
+  virtual bool RunsLater() const { return false; }
+
   // Makes the sets of one state.
   virtual std::unique_ptr<PixelSets> MakeSets() = 0;
 

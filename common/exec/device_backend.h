@@ -56,6 +56,7 @@ class DeviceBackend final : public Backend {
   size_t scratch_bytes() const override { return scratch_.bytes(); }
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            Range rows) override;
+  bool RunsLater() const override { return true; }
   std::unique_ptr<PixelSets> MakeSets() override;
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) override;

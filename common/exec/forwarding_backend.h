@@ -27,6 +27,7 @@ class ForwardingBackend : public Backend {
            Range rows) override {
     backend_->Run(handle, inputs, outputs, rows);
   }
+  bool RunsLater() const override { return backend_->RunsLater(); }
   std::unique_ptr<PixelSets> MakeSets() override { return backend_->MakeSets(); }
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) override {

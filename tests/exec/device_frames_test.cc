@@ -189,6 +189,26 @@ TEST_F(DeviceFramesTest, FramesOfSeveralStatesDoNotMixTheirGraphs) {
   }
 }
 
+TEST_F(DeviceFramesTest, DenseRunsOfSeveralStatesDoNotMixEither) {
+  const auto model = ModelOnDevice();
+  ModelState first(model);
+  ModelState second(model);
+  const auto both = [&](const std::vector<ModelState*>& order) {
+    const Counts before = device_->counts();
+    for (ModelState* state : {&first, &second})
+      state->BeginFrame(clip_.Whole(), clip_.picture(), {});
+    for (ModelState* state : order) {
+      state->Step();
+      state->Commit();  // no stage is left
+      outputs_ = Outputs(*state);
+    }
+    return device_->counts() - before;
+  };
+  EXPECT_EQ(both({&first, &second}).graphs, 2);
+  EXPECT_EQ(both({&first, &second}).graphs, 0);
+  EXPECT_EQ(both({&second, &first}).graphs, 0);
+}
+
 // A frame's rows move between a robot on the host and a server on the device: those of the first
 // cut down from here, those of the second up.
 void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int second) {
