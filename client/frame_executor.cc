@@ -5,12 +5,13 @@
 #include <thread>
 #include <utility>
 
+#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
-#include "common/exec/torch_call.h"
 #include "common/pair/remote_picture.h"
+#include "common/pair/shared_settings.h"
 #include "common/plan/cut_text.h"
 #include "common/plan/exactness.h"
 

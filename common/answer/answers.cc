@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/answer/best_scores.h"
 #include "common/answer/mask_reader.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/error.h"
@@ -120,7 +119,23 @@ double Overlap(const TurnedBox& a, const TurnedBox& b) {
   return 1 - std::sqrt(1 - std::exp(-distance) + kSmall);
 }
 
+bool IsBetter(const ScoredClass& a, const ScoredClass& b) {
+  if (std::isnan(a.score) != std::isnan(b.score)) return std::isnan(b.score);
+  return a.score > b.score || (!(a.score < b.score) && a.index < b.index);
+}
+
 }  // namespace
+
+std::vector<ScoredClass> BestClasses(std::span<const float> scores, int most) {
+  std::vector<ScoredClass> best;
+  best.reserve(scores.size());
+  for (const float score : scores) best.push_back({static_cast<int>(best.size()), score});
+  const size_t count = std::min(best.size(), static_cast<size_t>(most));
+  std::partial_sort(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), best.end(),
+                    IsBetter);
+  best.resize(count);
+  return best;
+}
 
 DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured) {
   if (graph.head.kind != HeadKind::kAuto) return graph.head.kind;

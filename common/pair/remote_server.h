@@ -15,8 +15,8 @@
 #include "common/exec/model_state.h"
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
+#include "common/pair/shared_settings.h"
 #include "common/reuse/reuse.h"
-#include "common/reuse/settings.h"
 
 namespace cacheinf {
 

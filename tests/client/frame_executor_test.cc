@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/exec/compiled_model.h"
-#include "common/exec/cpu_backend.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/codec/slice_codec.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/slice.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/say.h"

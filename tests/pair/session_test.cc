@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
-#include "common/exec/cuda_backend.h"
-#include "common/exec/forwarding_backend.h"
+#include "common/backend/device/cuda_backend.h"
+#include "common/backend/forwarding_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/split_robot.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/session.h"

@@ -13,10 +13,10 @@
 
 #include "client/frame_executor.h"
 #include "common/answer/outputs.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/program.h"
-#include "common/exec/cpu_backend.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
