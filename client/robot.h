@@ -81,7 +81,7 @@ class Robot {
   const FrameDecision* decision() const;
 
   // The last answer's, until Refresh; NaN where a server left out what no answer reads
-  // (best_scores.h).
+  // (shared_settings.h).
   FrameOutputs outputs() const;
 
   // Holds what is kept.

@@ -6,7 +6,7 @@
 #include "common/backend/shadow.h"
 #include "common/exec/slice.h"
 #include "common/model/graph/geometry.h"
-#include "common/pair/best_scores.h"
+#include "common/pair/shared_settings.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {

@@ -63,7 +63,7 @@ class RemoteRobot {
   std::optional<Time> GiveUp();
 
   // Of the last frame that was done; `outputs` until the next Begin. NaN where the server left out
-  // what nobody reads (best_scores.h).
+  // what nobody reads (shared_settings.h).
   FrameOutputs outputs() const { return {graph_, outputs_}; }
   const ServerPart& part() const { return part_; }
   const FrameTimes& times() const { return times_; }

@@ -8,7 +8,6 @@
 #include "common/canvas/make_geometry.h"
 #include "common/codec/slice_codec.h"
 #include "common/exec/slice.h"
-#include "common/pair/best_scores.h"
 #include "common/pair/remote_picture.h"
 #include "common/pair/say.h"
 #include "common/tracker/tracker.h"

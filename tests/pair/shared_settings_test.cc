@@ -1,4 +1,4 @@
-#include "common/pair/best_scores.h"
+#include "common/pair/shared_settings.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,6 @@
 #include "common/codec/slice_codec.h"
 #include "common/config/robot_config.h"
 #include "common/exec/slice.h"
-#include "common/pair/shared_settings.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -49,7 +48,7 @@ std::vector<std::pair<int, uint32_t>> BestOf(const std::vector<float>& scores, i
   return best;
 }
 
-TEST(BestScoresTest, TheBestClassesAreTheSameWithoutTheOtherScores) {
+TEST(SharedSettingsTest, TheBestClassesAreTheSameWithoutTheOtherScores) {
   std::mt19937 random(3);
   std::normal_distribution<float> score;
   for (int round = 0; round < 100; ++round) {
@@ -69,7 +68,7 @@ TEST(BestScoresTest, TheBestClassesAreTheSameWithoutTheOtherScores) {
   }
 }
 
-TEST(BestScoresTest, FewScoresTakeFewBytes) {
+TEST(SharedSettingsTest, FewScoresTakeFewBytes) {
   std::mt19937 random(4);
   std::uniform_real_distribution<float> score;
   std::vector<float> scores(kClasses);
@@ -81,7 +80,7 @@ TEST(BestScoresTest, FewScoresTakeFewBytes) {
   EXPECT_LT(coded.size(), 250u);
 }
 
-TEST(BestScoresTest, ScoresThatNobodyReadsStayAway) {
+TEST(SharedSettingsTest, ScoresThatNobodyReadsStayAway) {
   Graph graph;
   graph.outputs = {graph.AddInput("scores", {1, kClasses})};
   RobotConfig config;
