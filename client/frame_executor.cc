@@ -6,12 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
-#include "common/exec/torch_call.h"
 #include "common/pair/remote_picture.h"
+#include "common/pair/shared_settings.h"
 #include "common/plan/cut_text.h"
 #include "common/plan/exactness.h"
 
@@ -87,18 +88,17 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             bool may_split, const Clock& clock, Slowdown slowdown)
+                             bool may_split, const Clock& clock, const Clock& link_clock)
     : config_(config),
       model_(std::move(model)),
       options_(OptionsOf(config, model_->graph(), may_split)),
       state_(model_, options_),
       clock_(clock),
-      slowdown_(std::move(slowdown)),
       plan_(PlanOf(config, model_->graph())) {
   if (config.KeepsResults()) MakeReuse();
   if (config.server.address.empty()) return;
   Check(plan_);
-  server_.emplace(config.server, model_->graph(), clock_);
+  server_.emplace(config.server, model_->graph(), link_clock);
 }
 
 void FrameExecutor::MakeReuse() {
@@ -160,7 +160,6 @@ void FrameExecutor::Execute() {
     BeginHere();
   }
   TakeSteps();
-  slowdown_.CatchUp();
   if (executing_ == Plan::Kind::kRemote) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
@@ -188,6 +187,7 @@ void FrameExecutor::TakeSteps() {
       Abandon();
     } else {
       connection_->channel().WaitForMessage(std::min(give_up_at_, now + kLongestWait));
+      clock_.EndWait();
     }
   }
 }
@@ -204,7 +204,6 @@ Progress FrameExecutor::Step() {
     return Progress::kDone;
   }
   computing_->Step();
-  slowdown_.CatchUp();
   return Progress::kStepped;
 }
 
@@ -352,6 +351,7 @@ void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
     const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
     if (lacks_spreads || clock_.Now() >= *wait_until_) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    clock_.EndWait();
   }
 }
 
@@ -430,7 +430,7 @@ void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
   if (!remote_) {
-    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec, slowdown_);
+    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec);
   } else if (plan_.codec != codec_) {
     remote_->SetCodec(codec);
   }
@@ -451,7 +451,7 @@ void FrameExecutor::JoinSplit() {
   settings.keep = options_.keep;
   settings.kept = options_.persistent;
   settings.cuts = plan_.cuts;
-  split_.emplace(*connection_, state_, clock_, settings, slowdown_);
+  split_.emplace(*connection_, state_, clock_, settings);
 }
 
 message::Settings FrameExecutor::SettingsForServer() const {

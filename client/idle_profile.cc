@@ -16,6 +16,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/link/emulated_link.h"
+#include "common/pair/shared_settings.h"
 #include "profiler/obtain_profile.h"
 #include "profiler/rough_profile.h"
 

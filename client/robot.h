@@ -13,7 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
+#include "common/base/slowed_clock.h"
 #include "common/config/robot_config.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
@@ -81,7 +81,7 @@ class Robot {
   const FrameDecision* decision() const;
 
   // The last answer's, until Refresh; NaN where a server left out what no answer reads
-  // (best_scores.h).
+  // (shared_settings.h).
   FrameOutputs outputs() const;
 
   // Holds what is kept.
@@ -123,8 +123,7 @@ class Robot {
   SeenPicture Seen() const;
 
   const RobotConfig config_;
-  const Clock& clock_;
-  const Slowdown slowdown_;
+  const SlowedClock clock_;
   const std::unique_ptr<FrameExecutor> executor_;
   AnswerReader reader_;
   const std::unique_ptr<ScheduleReader> schedules_;

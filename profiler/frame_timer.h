@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "common/backend/timed_backend.h"
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
 #include "common/config/tracker_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
-#include "common/exec/timed_backend.h"
 #include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "sparse_ops/mask/mask.h"

@@ -11,6 +11,7 @@
 #include "common/base/status_line.h"
 #include "common/codec/picture_codec.h"
 #include "common/config/configured_model.h"
+#include "common/pair/shared_settings.h"
 #include "profiler/machine.h"
 #include "profiler/obtain_profile.h"
 #include "profiler/scheme_choice.h"

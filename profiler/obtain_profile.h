@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/backend.h"
 #include "common/base/clock.h"
-#include "common/exec/backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
+#include "common/pair/shared_settings.h"
 #include "common/plan/profile.h"
-#include "common/reuse/settings.h"
 
 namespace cacheinf {
 

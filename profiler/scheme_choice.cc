@@ -13,9 +13,9 @@
 #include "common/base/log.h"
 #include "common/base/status_line.h"
 #include "common/config/configured_model.h"
-#include "common/exec/scheme_file.h"
-#include "common/exec/schemes.h"
 #include "profiler/machine.h"
+#include "profiler/measured_schemes.h"
+#include "profiler/scheme_file.h"
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/real/device_query.h"
 

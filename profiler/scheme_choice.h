@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/backend.h"
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
-#include "common/exec/backend.h"
 #include "common/model/graph/words.h"
 
 namespace cacheinf {

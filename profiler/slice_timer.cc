@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "common/answer/best_scores.h"
-#include "common/exec/shadow.h"
+#include "common/backend/shadow.h"
 #include "common/exec/slice.h"
 #include "common/model/graph/geometry.h"
+#include "common/pair/shared_settings.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {

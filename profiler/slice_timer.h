@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "common/backend/backend.h"
 #include "common/base/clock.h"
 #include "common/codec/slice_codec.h"
-#include "common/exec/backend.h"
 #include "common/exec/model_state.h"
 #include "sparse_ops/views.h"
 

@@ -11,12 +11,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "client/record/decision_text.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/json_fields.h"
 #include "common/base/npy.h"
-#include "common/exec/decision_text.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {

@@ -21,7 +21,7 @@
 //   recording.json     why it was written; build, model, schemes of its layers
 //   config.json        the run's configuration, as --config takes it
 //   frames.jsonl       a line per frame: what the robot was told, what it decided for the frame and
-//                      the refresh after it (common/exec/decision_text.h), and the result
+//                      the refresh after it (client/record/decision_text.h), and the result
 //   frames/000012.png  the frame (a tensor: .npy)
 
 namespace cacheinf {

@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "client/record/decision_text.h"
 #include "client/record/recording.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
-#include "common/exec/decision_text.h"
 #include "profiler/scheme_choice.h"
 
 namespace cacheinf {

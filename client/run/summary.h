@@ -13,9 +13,9 @@
 #include "common/answer/statistics.h"
 #include "common/config/robot_config.h"
 #include "common/exec/model_state.h"
+#include "common/guard/guard.h"
 #include "common/link/channel.h"
 #include "common/pair/server_part.h"
-#include "common/reuse/guard.h"
 #include "common/source/frame_queue.h"
 
 namespace cacheinf {

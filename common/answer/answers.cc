@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/answer/best_scores.h"
 #include "common/answer/mask_reader.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/error.h"
@@ -133,6 +132,21 @@ DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind config
     throw InputError(fmt::format("decoder.kind \"{}\" does not fit: {}", NameOf(spec.kind), why));
   }
   return spec.kind;
+}
+
+std::vector<ScoredClass> BestClasses(std::span<const float> scores, int most) {
+  const auto is_better = [](const ScoredClass& a, const ScoredClass& b) {
+    if (std::isnan(a.score) != std::isnan(b.score)) return std::isnan(b.score);
+    return a.score > b.score || (!(a.score < b.score) && a.index < b.index);
+  };
+  std::vector<ScoredClass> best;
+  best.reserve(scores.size());
+  for (const float score : scores) best.push_back({static_cast<int>(best.size()), score});
+  const size_t count = std::min(best.size(), static_cast<size_t>(most));
+  std::partial_sort(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), best.end(),
+                    is_better);
+  best.resize(count);
+  return best;
 }
 
 AnswerReader::AnswerReader(const Graph& graph, const DecoderConfig& config)

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_ANSWER_ANSWERS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,6 +25,10 @@ struct ScoredClass {
 struct Classification {
   std::vector<ScoredClass> best;  // best first
 };
+
+// Returns at most `most` classes, best first: by score, then by lower index. NaN is less than any
+// number.
+std::vector<ScoredClass> BestClasses(std::span<const float> scores, int most);
 
 struct Keypoint {
   double x = 0;  // in the frame's pixels from its edge; in the model's where the frame is a tensor

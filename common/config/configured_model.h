@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "common/backend/backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/config/robot_config.h"
-#include "common/exec/backend.h"
-#include "common/exec/cpu_backend.h"
 #include "common/model/graph/graph.h"
 
 namespace cacheinf {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/backend/backend.h"
 #include "common/model/graph/graph.h"
 
 namespace cacheinf {

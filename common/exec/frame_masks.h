@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/backend/backend.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_rows.h"
 #include "common/exec/layout.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "common/exec/arena.h"
-#include "common/exec/operator_call.h"
+#include "common/backend/arena.h"
+#include "common/backend/operator_call.h"
 #include "sparse_ops/view_transforms.h"
 
 namespace cacheinf {

@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "common/backend/operator_call.h"
 #include "common/base/error.h"
 #include "common/exec/cache_choice.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/frame_masks.h"
 #include "common/exec/moving_maps.h"
-#include "common/exec/operator_call.h"
 #include "common/exec/slice.h"
 #include "common/exec/stages.h"
 #include "common/exec/stored_check.h"

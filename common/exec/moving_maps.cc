@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/exec/arena.h"
-#include "common/exec/operator_call.h"
+#include "common/backend/arena.h"
+#include "common/backend/operator_call.h"
 #include "common/model/graph/geometry.h"
 
 namespace cacheinf {

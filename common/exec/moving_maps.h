@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/backend/backend.h"
+#include "common/backend/pixel_sets.h"
 #include "common/exec/layout.h"
-#include "common/exec/pixel_sets.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/views.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "common/backend/pixel_sets.h"
 #include "common/exec/layout.h"
-#include "common/exec/pixel_sets.h"
 #include "common/exec/scroll.h"
 #include "common/model/graph/graph.h"
 

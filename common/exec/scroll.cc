@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/exec/operator_call.h"
+#include "common/backend/operator_call.h"
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/resize_taps.h"
 #include "sparse_ops/window.h"

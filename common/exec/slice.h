@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/backend/backend.h"
 #include "common/model/graph/graph.h"
 #include "sparse_ops/views.h"
 

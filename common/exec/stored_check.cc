@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "common/exec/shadow.h"
+#include "common/backend/shadow.h"
 #include "common/exec/stem.h"
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/mask/mask.h"

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "common/exec/backend.h"
+#include "common/backend/backend.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_masks.h"
 #include "common/exec/layout.h"

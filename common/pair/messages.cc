@@ -13,7 +13,7 @@
 
 #include "common/base/error.h"
 #include "common/base/fields.h"
-#include "common/exec/decision_text.h"
+#include "common/exec/decision_fields.h"
 #include "common/model/graph/words.h"
 #include "sparse_ops/mask/wire.h"
 

@@ -13,8 +13,8 @@
 #include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
 #include "common/model/graph/graph.h"
+#include "common/pair/shared_settings.h"
 #include "common/plan/split.h"
-#include "common/reuse/settings.h"
 
 // What robot and server say to each other.
 //

@@ -12,11 +12,11 @@
 #include <system_error>
 #include <thread>
 
+#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/exec/schemes.h"
-#include "common/exec/torch_call.h"
 #include "common/model/graph/pack.h"
+#include "common/model/graph/schemes.h"
 
 namespace cacheinf {
 namespace fs = std::filesystem;

@@ -11,7 +11,6 @@
 #include "common/base/clock.h"
 #include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/messages.h"
 #include "common/pair/progress.h"
@@ -36,7 +35,7 @@ class RemoteRobot {
   // Sends the server the settings. Throws InputError if this machine cannot encode with `codec`, or
   // the model takes no picture. Connection, graph and clock must outlive this.
   RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
-              const message::Settings& settings, const PictureCodec& codec, Slowdown slowdown = {});
+              const message::Settings& settings, const PictureCodec& codec);
 
   // Takes effect from the next picture on. Throws as the constructor.
   void SetCodec(const PictureCodec& codec);
@@ -63,7 +62,7 @@ class RemoteRobot {
   std::optional<Time> GiveUp();
 
   // Of the last frame that was done; `outputs` until the next Begin. NaN where the server left out
-  // what nobody reads (best_scores.h).
+  // what nobody reads (shared_settings.h).
   FrameOutputs outputs() const { return {graph_, outputs_}; }
   const ServerPart& part() const { return part_; }
   const FrameTimes& times() const { return times_; }
@@ -79,7 +78,6 @@ class RemoteRobot {
   ServerConnection& connection_;
   const Graph& graph_;
   const Clock& clock_;
-  const Slowdown slowdown_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
   // Of the last picture.

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/answer/best_scores.h"
 #include "common/base/error.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/slice_codec.h"
@@ -25,15 +24,14 @@ bool IsWithin(const Range& part, int whole) {
 
 RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
                            const message::Settings& settings, Channel& channel, const Clock& clock,
-                           OnPicture on_picture, Slowdown slowdown)
+                           OnPicture on_picture)
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
       settings_(settings.shared),
       reuse_settings_(Resolve(settings_)),
       decoder_(PictureFormatOf(model_->graph())),
-      on_picture_(std::move(on_picture)),
-      slowdown_(std::move(slowdown)) {}
+      on_picture_(std::move(on_picture)) {}
 
 void RemoteServer::MakeKept() {
   std::unique_ptr<Tracker> tracker;
@@ -51,7 +49,6 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
     Say(channel_, message::FrameRefusal{frame.number, fault});
     return;
   }
-  slowdown_.CatchUp();
   Turn(ToDo::kAnswer);
   answer_ = {.frame = frame.number};
   answer_.decode_us = message::Microseconds(clock_.Now() - begin);
@@ -81,7 +78,6 @@ bool RemoteServer::Step(std::chrono::nanoseconds queued) {
   // In the same step, so that a device gets no other robot's work in between.
   const bool is_last = computing_->next_stage() == computing_->stage_count();
   if (is_last) Commit();
-  slowdown_.CatchUp();
   computed_ += clock_.Now() - begin;
   if (is_last) End(queued);
   return true;

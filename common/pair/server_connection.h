@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/backend.h"
 #include "common/base/file.h"
-#include "common/exec/backend.h"
 #include "common/exec/change_policy.h"
 #include "common/link/channel.h"
 #include "common/model/graph/graph.h"

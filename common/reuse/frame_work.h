@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "common/base/words.h"
-#include "common/reuse/loss.h"
+#include "common/tracker/loss.h"
 
 namespace cacheinf {
 

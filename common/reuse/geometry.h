@@ -5,8 +5,8 @@
 #include "common/base/picture_view.h"
 #include "common/exec/scroll.h"
 #include "common/reuse/inset.h"
-#include "common/reuse/loss.h"
 #include "common/reuse/reference.h"
+#include "common/tracker/loss.h"
 #include "sparse_ops/homography.h"
 #include "sparse_ops/views.h"
 

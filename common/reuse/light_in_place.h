@@ -8,7 +8,7 @@
 #include "common/base/light.h"
 #include "common/base/picture_view.h"
 #include "common/reuse/inset.h"
-#include "common/reuse/light_fit.h"
+#include "common/tracker/light_fit.h"
 
 // Finds changes of light by comparing pixels in place, for a camera that is not followed.
 

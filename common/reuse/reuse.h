@@ -14,10 +14,10 @@
 #include "common/reuse/frame_work.h"
 #include "common/reuse/geometry.h"
 #include "common/reuse/inset.h"
-#include "common/reuse/loss.h"
 #include "common/reuse/reference.h"
 #include "common/reuse/settings.h"
 #include "common/reuse/verdict.h"
+#include "common/tracker/loss.h"
 
 namespace cacheinf {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/answer/best_scores.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {
@@ -65,10 +64,6 @@ void MakeSafer(ReuseSettings& settings) {
 }
 
 }  // namespace
-
-SharedSettings SharedSettingsOf(const RobotConfig& config, const Graph& graph) {
-  return {config.cache, config.tracker, config.server.slice_codec, ScoresRead(graph, config)};
-}
 
 bool ReuseSettings::relights() const {
   return HasGeometry<InPlace>(*this) && std::get<InPlace>(lossy->geometry).relight;

@@ -6,25 +6,14 @@
 #include <variant>
 #include <vector>
 
-#include "common/codec/slice_codec.h"
 #include "common/config/cache_config.h"
 #include "common/config/tracker_config.h"
 #include "common/exec/change_policy.h"
-#include "common/model/graph/graph.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
 
 struct RobotConfig;
-
-// What a robot, its server, and whoever measures for one of them go by, each resolving it alike.
-struct SharedSettings {
-  CacheConfig cache;
-  TrackerConfig tracker;  // by a message only what a robot's configuration names
-  SliceCodec slice_codec = SliceCodec::kZstd;
-  int most_scores = 0;  // send only so many best scores of the first output; 0: all
-};
-SharedSettings SharedSettingsOf(const RobotConfig& config, const Graph& graph);
 
 // This many of the first convolutions follow every byte that differs.
 struct Stem {
@@ -80,9 +69,6 @@ struct ReuseSettings {
 
 // The only place that knows which settings disable which. REQUIRES: checked configurations.
 ReuseSettings Resolve(const CacheConfig& cache, const ChangeConfig& change);
-inline ReuseSettings Resolve(const SharedSettings& settings) {
-  return Resolve(settings.cache, settings.tracker.change);
-}
 
 // The levels that differ: if bits decide, there is nothing between normal and dense.
 std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured);

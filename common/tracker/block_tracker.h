@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/config/tracker_config.h"
-#include "common/reuse/grey_picture.h"
+#include "common/tracker/grey_picture.h"
 #include "common/tracker/tracker.h"
 
 namespace cacheinf {

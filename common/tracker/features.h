@@ -4,7 +4,7 @@
 #include <opencv2/core.hpp>
 #include <vector>
 
-#include "common/reuse/grey_picture.h"
+#include "common/tracker/grey_picture.h"
 #include "sparse_ops/homography.h"
 
 // Points that two pictures share. Part of the homography tracker, and the only header here that

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/reuse/grey_picture.h"
-#include "common/reuse/light_fit.h"
 #include "common/tracker/features.h"
+#include "common/tracker/grey_picture.h"
+#include "common/tracker/light_fit.h"
 #include "common/tracker/motion_fit.h"
 
 namespace cacheinf {

@@ -6,7 +6,7 @@
 #include "common/base/light.h"
 #include "common/base/picture_view.h"
 #include "common/config/tracker_config.h"
-#include "common/reuse/loss.h"
+#include "common/tracker/loss.h"
 #include "sparse_ops/homography.h"
 
 // How the camera moved: a new frame against the reference, the picture whose results are kept.

@@ -23,15 +23,15 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AREAS = {
     "decisions": ["common/reuse/reuse.cc", "common/reuse/change_finder.cc",
-                  "common/reuse/sampling.cc", "common/reuse/safety_levels.cc",
-                  "common/reuse/reuse_timing.cc", "common/exec/decision_text.cc",
+                  "common/guard/sampling.cc", "common/guard/safety_levels.cc",
+                  "common/reuse/reuse_timing.cc", "client/record/decision_text.cc",
                   "common/plan/plan_chooser.cc"],
     "masks": ["common/exec/frame_masks.cc", "sparse_ops/mask/mask.cc", "sparse_ops/mask/wire.cc",
               "sparse_ops/mask/axis_map.cc", "sparse_ops/mask/propagation.cc",
               "common/exec/scroll.cc", "common/exec/moving_maps.cc"],
     "split": ["common/plan/split.cc", "common/pair/split_walk.cc", "common/pair/split_robot.cc",
               "common/pair/split_server.cc", "common/exec/peer_rows.cc"],
-    "commit": ["common/exec/model_state.cc", "common/exec/host_pixel_sets.cc",
+    "commit": ["common/exec/model_state.cc", "common/backend/host/host_pixel_sets.cc",
                "common/exec/stages.cc", "common/exec/stem.cc", "common/exec/layout.cc"],
     "codecs": ["common/codec/block_codec.cc", "common/codec/picture_codec.cc",
                "common/codec/slice_codec.cc", "common/codec/float16.cc", "common/exec/slice.cc",

@@ -17,11 +17,11 @@
 
 #include "client/answer/answer.h"
 #include "client/robot.h"
+#include "common/backend/host/reference_backend.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/model_setup.h"
 #include "common/exec/model_state.h"
-#include "common/exec/reference_backend.h"
 #include "tests/testing/json_schema.h"
 
 namespace cacheinf {

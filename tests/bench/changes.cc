@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/error.h"
 #include "common/exec/cache_choice.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
 #include "common/model/load.h"

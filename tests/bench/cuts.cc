@@ -14,9 +14,9 @@
 
 #include "client/robot.h"
 #include "client/robot_setup.h"
+#include "common/backend/timed_backend.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
-#include "common/exec/timed_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/pair/remote_picture.h"
 #include "common/source/frame_source.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/reference_backend.h"
+#include "common/backend/host/reference_backend.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/changed_bytes.h"
 #include "tests/bench/cut_costs.h"

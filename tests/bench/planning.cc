@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/pair/shared_settings.h"
 #include "scheduler/planner.h"
 #include "scheduler/schedule_solver.h"
 

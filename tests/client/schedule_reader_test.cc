@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/error.h"
 #include "common/codec/compressed_text.h"
 #include "common/exec/compiled_model.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/plan/profiled_graph.h"
 #include "common/plan/schedule.h"

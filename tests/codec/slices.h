@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/host/reference_backend.h"
 #include "common/codec/slice_codec.h"
-#include "common/exec/reference_backend.h"
 #include "common/exec/slice.h"
 #include "sparse_ops/mask/mask.h"
 

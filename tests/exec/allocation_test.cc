@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/spreads.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/testing/inside_state.h"

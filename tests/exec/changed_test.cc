@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/exec/scroll.h"
 #include "common/exec/spreads.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "tests/testing/heap.h"
 #include "tests/testing/random_graph.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "common/exec/cuda_backend.h"
+#include "common/backend/device/cuda_backend.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "common/exec/forwarding_backend.h"
+#include "common/backend/forwarding_backend.h"
 
 namespace cacheinf {
 

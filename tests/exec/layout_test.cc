@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/arena.h"
+#include "common/backend/arena.h"
 #include "tests/testing/random_graph.h"
 
 namespace cacheinf {

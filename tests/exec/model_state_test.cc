@@ -8,8 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
-#include "common/exec/schemes.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/model/graph/geometry.h"
 #include "sparse_ops/view_transforms.h"
 #include "tests/exec/on_backends.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
-#include "common/exec/cuda_backend.h"
+#include "common/backend/device/cuda_backend.h"
+#include "common/backend/host/cpu_backend.h"
+#include "common/backend/host/reference_backend.h"
 #include "common/exec/model_state.h"
-#include "common/exec/reference_backend.h"
 #include "sparse_ops/cpu/targets.h"
-#include "tests/exec/by_winograd.h"
+#include "tests/testing/by_winograd.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 // Must follow the choice of targets.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "sparse_ops/mask/mask.h"
 #include "tests/model/model_builder.h"

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "common/exec/cuda_backend.h"
-#include "common/exec/device_backend.h"
+#include "common/backend/device/cuda_backend.h"
+#include "common/backend/device/device_backend.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "sparse_ops/cuda/real/device.h"
 #include "sparse_ops/cuda/real/device_query.h"

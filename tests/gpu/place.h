@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "common/exec/backend.h"
+#include "common/backend/backend.h"
 #include "sparse_ops/cuda/conv_options.h"
 #include "tests/sparse_ops/cases.h"
 

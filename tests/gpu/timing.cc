@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "common/exec/forwarding_backend.h"
+#include "common/backend/forwarding_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/cost.h"
 #include "sparse_ops/mask/mask.h"

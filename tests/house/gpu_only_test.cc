@@ -25,7 +25,7 @@ std::string TextOf(const fs::path& file) {
 // What a build with CACHEINF_ONLY_GPU compiles, as paths from the root.
 std::vector<std::string> Compiled() {
   const fs::path root = SourceFolder();
-  std::vector<std::string> files = {"common/exec/torch_call_none.cc",
+  std::vector<std::string> files = {"common/backend/torch_call_none.cc",
                                     "tests/testing/random_graph.cc", "tests/testing/run_graph.cc"};
   std::istringstream list(TextOf(root / "common" / "CMakeLists.txt"));
   for (std::string word; list >> word && word != "set(executor_sources";) {

@@ -31,7 +31,7 @@ TEST(IncludeRulesTest, NoFileOfThisRepositoryIncludesWhatItMustNotKnow) {
 
 TEST(IncludeRulesTest, FindsTheListOfFilesCompiledWithLibTorch) {
   const auto sources = TorchSources(SourceFolder());
-  EXPECT_TRUE(sources.contains("common/exec/torch_call.cc"));
+  EXPECT_TRUE(sources.contains("common/backend/torch_call.cc"));
   for (const std::string& source : sources) {
     EXPECT_TRUE(fs::exists(SourceFolder() / source)) << source;
   }
@@ -55,7 +55,7 @@ class PlantedIncludeTest : public testing::Test {
 
   std::vector<std::string> Check(int expected_files) {
     int checked = 0;
-    auto violations = IncludeViolations(root_, {"common/exec/torch_call.cc"}, &checked);
+    auto violations = IncludeViolations(root_, {"common/backend/torch_call.cc"}, &checked);
     EXPECT_EQ(checked, expected_files);
     return violations;
   }
@@ -104,7 +104,7 @@ TEST_F(PlantedIncludeTest, EveryRightDirectionPasses) {
       {"sparse_ops/a.cu", "<cuda_runtime_api.h>"},
       {"common/base/a.cc", "\"sparse_ops/views.h\""},
       {"common/base/a.cc", "<opencv2/core.hpp>"},
-      {"common/exec/torch_call.cc", "<torch/script.h>"},
+      {"common/backend/torch_call.cc", "<torch/script.h>"},
       {"client/a.cc", "\"profiler/machine.h\""},
       {"server/a.cc", "\"scheduler/planner.h\""},
   };
@@ -129,6 +129,12 @@ TEST_F(PlantedIncludeTest, EveryWrongDirectionBetweenRoomsIsFound) {
       {"common/model/onnx/a.cc", "common/exec/model_state.h"},
       {"common/model/torchscript/a.cc", "common/exec/model_state.h"},
       {"common/model/torchscript/a.cc", "common/model/onnx/onnx.h"},
+      {"common/backend/a.cc", "common/backend/host/cpu_backend.h"},
+      {"common/backend/device/a.cc", "common/backend/host/cpu_backend.h"},
+      {"common/backend/host/a.cc", "common/exec/layout.h"},
+      {"common/exec/a.cc", "common/backend/host/cpu_backend.h"},
+      {"common/exec/a.cc", "common/backend/device/device_queue.h"},
+      {"common/model/passes/a.cc", "common/exec/model_state.h"},
       {"common/exec/a.cc", "common/model/passes/passes.h"},
       {"common/exec/a.cc", "common/plan/plan.h"},
       {"common/exec/a.cc", "common/config/cache_config.h"},
@@ -141,9 +147,13 @@ TEST_F(PlantedIncludeTest, EveryWrongDirectionBetweenRoomsIsFound) {
       {"common/plan/a.cc", "common/link/link.h"},
       {"common/link/a.cc", "common/reuse/inset.h"},
       {"common/reuse/a.cc", "common/source/frame_source.h"},
+      {"common/reuse/a.cc", "common/guard/guard.h"},
+      {"common/reuse/a.cc", "common/answer/answers.h"},
       {"common/source/a.cc", "common/exec/model_state.h"},
-      {"common/tracker/a.cc", "common/canvas/canvas.h"},
+      {"common/tracker/a.cc", "common/reuse/inset.h"},
+      {"common/tracker/a.cc", "common/exec/scroll.h"},
       {"common/answer/a.cc", "common/reuse/inset.h"},
+      {"common/answer/a.cc", "common/pair/messages.h"},
       {"client/answer/a.cc", "client/robot.h"},
       {"client/robot.cc", "client/record/recorder.h"},
       {"client/robot.cc", "client/run/run.h"},
@@ -165,7 +175,9 @@ TEST_F(PlantedIncludeTest, EveryRightDirectionBetweenRoomsPasses) {
       {"sparse_ops/reference/warp.h", "sparse_ops/warp.h"},
       {"common/exec/a.cc", "common/base/clock.h"},
       {"common/exec/a.cc", "common/model/graph/graph.h"},
-      {"common/reuse/a.cc", "common/plan/plan.h"},
+      {"common/exec/a.cc", "common/backend/backend.h"},
+      {"common/guard/a.cc", "common/reuse/reuse.h"},
+      {"common/reuse/a.cc", "common/tracker/loss.h"},
       {"common/source/a.cc", "common/model/picture.h"},
       {"client/robot.cc", "common/tracker/tracker.h"},
       {"client/run/main.cc", "client/record/replay.h"},
@@ -185,7 +197,7 @@ TEST_F(PlantedIncludeTest, AFileInNoRoomIsFound) {
 
 TEST_F(PlantedIncludeTest, AHeaderThatBringsLibTorchStaysAmongTheFilesCompiledWithIt) {
   Plant("common/exec/importer.h", "<torch/script.h>");
-  Plant("common/exec/torch_call.cc", "\"common/exec/importer.h\"");
+  Plant("common/backend/torch_call.cc", "\"common/exec/importer.h\"");
   EXPECT_TRUE(Check(2).empty());
   Plant("common/exec/state.cc", "\"common/exec/importer.h\"");
   EXPECT_EQ(Check(3).size(), 1u);

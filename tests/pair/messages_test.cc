@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/exec/decision_text.h"
+#include "client/record/decision_text.h"
 #include "tests/pair/message_seeds.h"
 
 namespace cacheinf::message {

@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/error.h"
 #include "common/codec/compressed_text.h"
-#include "common/exec/cpu_backend.h"
 #include "common/model/graph/graph.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/messages.h"

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
-#include "common/exec/cuda_backend.h"
-#include "common/exec/forwarding_backend.h"
+#include "common/backend/device/cuda_backend.h"
+#include "common/backend/forwarding_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/split_robot.h"
@@ -276,23 +276,21 @@ TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
   EXPECT_GT(world.robot().part()->received_bytes, 4 * little);
 }
 
-TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) {
+TEST_F(SessionTest, ASlowSideSleepsBeforeWhatItComputedLeaves) {
   struct Nap {
     size_t after_stages = 0;
     uint64_t said = 0;
   };
   SessionWorld world(Yolo(), folder_);
-  const BusyClock busy;
   std::vector<Nap> robot;
   std::vector<Nap> server;
   world.SlowDown(
-      {2, busy,
-       [&](auto) {
-         robot.push_back({world.state().next_stage(), BytesSaid(world.channels().robot)});
-       }},
-      {2, busy, [&](auto) {
-         server.push_back({0, BytesSaid(world.channels().server)});
-       }});
+      [&] {
+        robot.push_back({world.state().next_stage(), BytesSaid(world.channels().robot)});
+      },
+      [&] {
+        server.push_back({0, BytesSaid(world.channels().server)});
+      });
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.places()[8], 0}});
@@ -308,7 +306,7 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
   const auto is_after_slice = [&](const Nap& nap) { return nap.said == robot_after; };
   const auto after_slice = std::find_if(robot.begin(), robot.end(), is_after_slice);
   ASSERT_NE(after_slice, robot.end());
-  ASSERT_GT(after_slice - robot.begin(), 3);
+  ASSERT_NE(after_slice, robot.begin());
   EXPECT_EQ(std::prev(after_slice)->after_stages, after_slice->after_stages);
   EXPECT_GT(after_slice->after_stages, 1u);
 
@@ -320,9 +318,7 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
 
 TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   SessionWorld world(Yolo(), folder_);
-  const BusyClock busy;
-  const auto advance = [&](auto) { world.channels().clock.Advance(milliseconds(1)); };
-  world.SlowDown({2, busy, advance}, {2, busy, advance});
+  world.SlowDown([] {}, [] {});
   world.Connect();
   world.AnswerUntilReady();
   const std::vector<Cut> to_the_end = {{-1, 0}};

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cuda_backend.h"
+#include "common/backend/device/cuda_backend.h"
 #include "common/model/graph/geometry.h"
 #include "common/plan/split.h"
 #include "sparse_ops/cuda/emulated/device.h"

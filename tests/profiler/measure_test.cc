@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/host/reference_backend.h"
 #include "common/base/error.h"
-#include "common/exec/reference_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/graph.h"
 #include "profiler/frame_timer.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
-#include "tests/exec/by_winograd.h"
+#include "common/backend/host/cpu_backend.h"
+#include "tests/testing/by_winograd.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {

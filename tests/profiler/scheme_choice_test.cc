@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/file.h"
-#include "common/exec/cpu_backend.h"
 #include "tests/testing/folder_test.h"
 
 namespace cacheinf {

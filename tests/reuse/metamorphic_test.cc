@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/canvas/make_geometry.h"
-#include "common/exec/cpu_backend.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/geometry.h"
 #include "common/source/scenes.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "client/record/decision_text.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/canvas/make_geometry.h"
-#include "common/exec/cpu_backend.h"
-#include "common/exec/decision_text.h"
 #include "common/reuse/in_place.h"
 #include "common/source/scenes.h"
 #include "tests/reuse/demo_network.h"

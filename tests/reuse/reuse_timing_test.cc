@@ -10,9 +10,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/guard/sampling.h"
 #include "common/reuse/in_place.h"
 #include "common/reuse/reuse.h"
-#include "common/reuse/sampling.h"
 #include "tests/reuse/demo_network.h"
 
 // A robot whose cache is neither right nor quicker computes everything, and says so.

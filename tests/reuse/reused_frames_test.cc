@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "common/answer/recomputed.h"
+#include "common/backend/forwarding_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/canvas/make_geometry.h"
-#include "common/exec/cpu_backend.h"
-#include "common/exec/forwarding_backend.h"
 #include "common/source/scenes.h"
 #include "tests/reuse/demo_network.h"
 #include "tests/testing/run_graph.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/reuse/grey_picture.h"
+#include "common/tracker/grey_picture.h"
 #include "common/tracker/motion_fit.h"
 
 namespace cacheinf {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/file.h"
 #include "common/config/cache_config.h"
 #include "common/exec/compiled_model.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "common/model/graph/pack.h"

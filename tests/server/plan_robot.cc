@@ -13,10 +13,10 @@
 
 #include "client/frame_executor.h"
 #include "common/answer/outputs.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/program.h"
-#include "common/exec/cpu_backend.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/run_graph.h"
@@ -39,7 +39,7 @@ class PlanRobot {
   PlanRobot(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
             const Clock& clock)
       : graph_(model->graph()),
-        executor_(model, config, /*may_split=*/true, clock, Slowdown()),
+        executor_(model, config, /*may_split=*/true, clock, clock),
         dense_(model),
         clip_(kHeight, kWidth, /*step=*/0, 7) {
     executor_.SetPlaceOfFrames(kAll);

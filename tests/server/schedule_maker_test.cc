@@ -14,10 +14,10 @@
 #include <string>
 #include <thread>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/exec/cpu_backend.h"
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"
 #include "profiler/fitted_clip.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "common/exec/operator_call.h"
-#include "common/exec/reference_backend.h"
+#include "common/backend/host/reference_backend.h"
+#include "common/backend/operator_call.h"
 
 namespace cacheinf {
 namespace {

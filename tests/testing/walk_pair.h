@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/scroll.h"
 #include "common/exec/spreads.h"
 #include "common/model/graph/geometry.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/exec/cpu_backend.h"
-#include "common/exec/cuda_backend.h"
+#include "common/backend/device/cuda_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/load.h"
 #include "tests/exec/changing_frames.h"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/load.h"
 #include "tests/torch/script_file.h"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <memory>
 
-#include "common/exec/cpu_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/model_state.h"
 #include "common/model/load.h"
 

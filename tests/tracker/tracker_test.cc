@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "common/reuse/grey_picture.h"
+#include "common/tracker/grey_picture.h"
 #include "tests/tracker/pictures.h"
 
 namespace cacheinf {

@@ -55,7 +55,7 @@ class Tensor {
   std::shared_ptr<const float> data_;
 };
 
-// How a convolution is computed. Set for a run (exec/schemes.h), never stored with a model. It
+// How a convolution is computed. Set for a run (schemes.h), never stored with a model. It
 // lives here because it decides what a pixel's bits depend on, which geometry.h must know. LibTorch
 // ignores it; the reference computes kWinograd directly.
 enum class Scheme : uint8_t {

@@ -13,8 +13,8 @@
 #include "client/answer/answer.h"
 #include "common/base/file.h"
 #include "common/reuse/frame_work.h"
-#include "common/reuse/loss.h"
 #include "common/reuse/verdict.h"
+#include "common/tracker/loss.h"
 #include "tests/testing/json_schema.h"
 #include "tests/testing/places.h"
 

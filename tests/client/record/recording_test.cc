@@ -22,13 +22,13 @@
 #include <utility>
 #include <vector>
 
+#include "client/record/decision_text.h"
 #include "client/record/recorder.h"
 #include "client/record/replay.h"
 #include "client/robot_setup.h"
 #include "client/run/run.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/exec/decision_text.h"
 #include "common/model/graph/pack.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"

@@ -7,12 +7,12 @@
 #include <memory>
 #include <utility>
 
+#include "common/backend/host/cpu_backend.h"
+#include "common/backend/torch_call.h"
 #include "common/base/error.h"
-#include "common/exec/cpu_backend.h"
 #include "common/exec/model_state.h"
-#include "common/exec/schemes.h"
-#include "common/exec/torch_call.h"
 #include "common/model/load.h"
+#include "profiler/measured_schemes.h"
 #include "tests/bench/timing.h"
 #include "tests/testing/torch_module.h"
 

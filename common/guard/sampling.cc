@@ -1,0 +1,161 @@
+#include "common/guard/sampling.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "common/base/log.h"
+#include "common/model/graph/cost.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kBandsInAMap = 8;
+constexpr double kDearestBand = 0.4;  // of a dense run; above it whole answers tell more
+constexpr int kBandsForAWhole = 4;
+constexpr int kMostFramesToWait = 8;
+constexpr double kHasteWithoutEvidence = 2;
+constexpr double kHasteInSuspicion = 4;
+constexpr int64_t kSamplesBeforeComplaint = 8;
+// New settings are judged soon, but once errors have had time to add up.
+constexpr int kFramesBeforeFirst = 8;
+constexpr int kSamplesOfAnEstimate = 8;
+constexpr int kPatience = 16;  // good samples in a row before a bolder level is tried
+constexpr uint64_t kSeed = 1;  // for the samples' places
+
+const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
+
+// The share of a dense run's multiply-adds that these rows take.
+double ShareOf(const RowPlan& rows, const Graph& graph) {
+  double all = 0;
+  double done = 0;
+  for (size_t i = 0; i < graph.operators.size(); ++i) {
+    const Operator& op = graph.operators[i];
+    const auto cost = static_cast<double>(CostOf(graph, op).multiply_adds);
+    all += cost;
+    done += cost * rows[i].size() / RowCount(graph, op);
+  }
+  return all > 0 ? done / all : 1;
+}
+
+}  // namespace
+
+Sampling::Sampling(const Graph& graph, const GuardConfig& config, const ReuseSettings& settings,
+                   bool has_bands)
+    : graph_(graph),
+      share_(config.share),
+      least_(config.least),
+      levels_(LevelsFor(settings), kSamplesOfAnEstimate, kPatience, least_),
+      random_(kSeed) {
+  if (has_bands) {
+    const int height = static_cast<int>(FirstOutput(graph).shape[2]);
+    band_rows_ = std::max(1, height / kBandsInAMap);
+    if (Band((height - band_rows_) / 2).cost > kDearestBand) band_rows_ = 0;
+  }
+  next_ = Choose();
+  saved_ = std::max(0.0, next_.cost - kFramesBeforeFirst * share_);
+}
+
+const Sample* Sampling::Next(bool is_whole, int64_t frame) {
+  ++counts_.frames[static_cast<size_t>(levels_.level())];
+  alarm_.clear();
+  if (!IsDue()) return nullptr;
+  if (frames_to_wait_ > 0) {
+    --frames_to_wait_;
+    return nullptr;
+  }
+  const bool is_dense = levels_.level() == SafetyLevel::kDense;
+  // A whole answer says nothing about reuse, and one right after it looks too good.
+  if (is_whole && !is_dense) {
+    if (!is_put_off_) frames_to_wait_ = Random(kMostFramesToWait);
+    is_put_off_ = true;
+    return nullptr;
+  }
+  is_put_off_ = false;
+  if (!is_dense) return &next_;
+  Spend();
+  Add({}, frame);
+  return nullptr;
+}
+
+void Sampling::Judge(const std::optional<AgreementSample>& agreement, int64_t frame) {
+  ++counts_.samples;
+  counts_.whole_samples += next_.is_whole ? 1 : 0;
+  Spend();
+  if (agreement) {
+    ++counts_.with_evidence;
+    Add(*agreement, frame);
+  } else if (counts_.with_evidence == 0 && counts_.samples == kSamplesBeforeComplaint) {
+    LogWarning(
+        fmt::format("guard: frame {}: none of {} samples had anything to compare; it is in doubt "
+                    "until one has",
+                    frame, counts_.samples));
+  }
+}
+
+GuardState Sampling::state() const {
+  const bool is_dense = levels_.level() == SafetyLevel::kDense;
+  return {levels_.level(), levels_.estimate(), !is_dense && levels_.is_in_doubt()};
+}
+
+double Sampling::Haste() const {
+  if (levels_.level() == SafetyLevel::kDense) return 1;
+  if (levels_.is_suspicious()) return kHasteInSuspicion;
+  return levels_.is_in_doubt() ? kHasteWithoutEvidence : 1;
+}
+
+void Sampling::Spend() {
+  saved_ -= next_.cost;
+  next_ = Choose();
+}
+
+bool Sampling::IsDue() {
+  saved_ += Haste() * share_;
+  if (saved_ < next_.cost) return false;
+  // However long there was nothing to sample, only one sample is due.
+  saved_ = std::min(saved_, next_.cost + share_);
+  return true;
+}
+
+Sample Sampling::Choose() {
+  if (band_rows_ == 0 || Random(kBandsForAWhole + 1) == 0) return {};
+  const int height = static_cast<int>(FirstOutput(graph_).shape[2]);
+  return Band(Random(height - band_rows_ + 1));
+}
+
+Sample Sampling::Band(int first_row) const {
+  Sample band;
+  band.is_whole = false;
+  band.rows = {first_row, first_row + band_rows_};
+  band.operators = RowsNeeded(graph_, graph_.outputs.front(), band.rows);
+  band.cost = ShareOf(band.operators, graph_);
+  return band;
+}
+
+int Sampling::Random(int count) {
+  return static_cast<int>(random_() % static_cast<uint64_t>(count));
+}
+
+void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
+  const SafetyLevel before = levels_.level();
+  const bool is_good = levels_.IsGood(agreement);
+  const bool has_changed = levels_.Add(agreement);
+  if (!is_good) {
+    ++counts_.bad_samples;
+    alarm_ = fmt::format("an answer agrees with a dense one by {:.3f}, below the least of {:.3f}",
+                         agreement.agreement, least_);
+  }
+  if (!has_changed) return;
+  ++counts_.changes;
+  const SafetyLevel level = levels_.level();
+  LogWarning(fmt::format("guard: frame {}: from {} to {}, {}", frame, NameOf(before), NameOf(level),
+                         level < before ? "after good samples"
+                         : is_good      ? "because of earlier samples"
+                                        : alarm_));
+  if (level == SafetyLevel::kDense) {
+    LogWarning(
+        "guard: reused results do not agree at any level, so the robot computes frames whole");
+  }
+}
+
+}  // namespace cacheinf
