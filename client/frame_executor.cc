@@ -88,18 +88,17 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             bool may_split, const Clock& clock, Slowdown slowdown)
+                             bool may_split, const Clock& clock, const Clock& link_clock)
     : config_(config),
       model_(std::move(model)),
       options_(OptionsOf(config, model_->graph(), may_split)),
       state_(model_, options_),
       clock_(clock),
-      slowdown_(std::move(slowdown)),
       plan_(PlanOf(config, model_->graph())) {
   if (config.KeepsResults()) MakeReuse();
   if (config.server.address.empty()) return;
   Check(plan_);
-  server_.emplace(config.server, model_->graph(), clock_);
+  server_.emplace(config.server, model_->graph(), link_clock);
 }
 
 void FrameExecutor::MakeReuse() {
@@ -161,7 +160,6 @@ void FrameExecutor::Execute() {
     BeginHere();
   }
   TakeSteps();
-  slowdown_.CatchUp();
   if (executing_ == Plan::Kind::kRemote) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
@@ -189,6 +187,7 @@ void FrameExecutor::TakeSteps() {
       Abandon();
     } else {
       connection_->channel().WaitForMessage(std::min(give_up_at_, now + kLongestWait));
+      clock_.EndWait();
     }
   }
 }
@@ -205,7 +204,6 @@ Progress FrameExecutor::Step() {
     return Progress::kDone;
   }
   computing_->Step();
-  slowdown_.CatchUp();
   return Progress::kStepped;
 }
 
@@ -338,6 +336,7 @@ void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
     const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
     if (lacks_spreads || clock_.Now() >= *wait_until_) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    clock_.EndWait();
   }
 }
 
@@ -416,7 +415,7 @@ void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
   if (!remote_) {
-    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec, slowdown_);
+    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec);
   } else if (plan_.codec != codec_) {
     remote_->SetCodec(codec);
   }
@@ -437,7 +436,7 @@ void FrameExecutor::JoinSplit() {
   settings.keep = options_.keep;
   settings.kept = options_.persistent;
   settings.cuts = plan_.cuts;
-  split_.emplace(*connection_, state_, clock_, settings, slowdown_);
+  split_.emplace(*connection_, state_, clock_, settings);
 }
 
 message::Settings FrameExecutor::SettingsForServer() const {

@@ -15,7 +15,6 @@
 #include "common/base/clock.h"
 #include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
@@ -68,9 +67,10 @@ class FrameExecutor {
   static constexpr Time kNever = Patience::kNever;
 
   // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
-  // configuration does not fit the model or forbids splitting it. The clock must outlive this.
+  // configuration does not fit the model or forbids splitting it. `clock` tells this thread what
+  // time it is, and may be slowed; `link_clock` everybody else. Both must outlive this.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                bool may_split, const Clock& clock, Slowdown slowdown);
+                bool may_split, const Clock& clock, const Clock& link_clock);
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
@@ -155,7 +155,6 @@ class FrameExecutor {
   std::optional<ModelState> whole_state_;
   FrameOutputs outputs_{state_};
   const Clock& clock_;
-  const Slowdown slowdown_;
   std::optional<Reuse> reuse_;  // of `state_`, if results are kept
   FrameDecision whole_;         // the decision for a frame that `state_` does not follow
   Execution last_;

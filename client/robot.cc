@@ -46,10 +46,9 @@ PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
              const Clock& clock)
     : config_(config),
-      clock_(clock),
-      slowdown_(ParseEmulation(config.server.emulate).slowdown, clock),
-      executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock,
-                                                slowdown_)),
+      clock_(ParseEmulation(config.server.emulate).slowdown, clock),
+      executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock_,
+                                                clock)),
       reader_(state().graph(), config.model_config.decoder),
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),
@@ -66,8 +65,8 @@ Robot::~Robot() = default;
 void Robot::WantSchedule(const Profile& profile) { executor_->WantSchedule(ToJsonText(profile)); }
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
+  clock_.EndWait();
   executor_->MeetServer([this] { return HasPlans(); });
-  slowdown_.Begin();
   const auto begin = clock_.Now();
   Fit(frame);
   if (verdict.forget) kept_.reset();
@@ -78,16 +77,16 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
 }
 
 std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
-  slowdown_.Begin();
+  clock_.EndWait();
   const auto begin = clock_.Now();
   std::optional<FrameWork> work = executor_->Refresh(model_picture(), verdict);
   if (config_.mode == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
     Compute(frame, verdict, begin);
     work.emplace();
   }
-  slowdown_.CatchUp();
+  const nanoseconds took = clock_.Now() - begin;
   if (!work) return std::nullopt;
-  return Refreshed{*work, clock_.Now() - begin};
+  return Refreshed{*work, took};
 }
 
 Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
@@ -106,13 +105,11 @@ Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
 Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds begin,
                       nanoseconds waited) {
   const FittedFrame fitted = Resize(frame);
-  slowdown_.CatchUp();
   const auto prepared = clock_.Now();
   FollowPlan();
   executor_->Decide(fitted, verdict, Due(begin - waited));
   executor_->Execute();
   const Execution& execution = executor_->Commit();
-  slowdown_.CatchUp();
   const auto computed = clock_.Now();
   Answer answer;
   answer.frame = answer.computed_from = frame.index;
@@ -125,7 +122,6 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.content = reader_.Read(outputs(), Seen());
   if (most_repeats_ > 0) kept_ = answer;
   repeats_ = 0;
-  slowdown_.CatchUp();
   answer.times.preprocess = prepared - begin;
   answer.times.compute = computed - prepared;
   answer.times.decode = clock_.Now() - computed;

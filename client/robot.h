@@ -13,7 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
+#include "common/base/slowed_clock.h"
 #include "common/config/robot_config.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
@@ -123,8 +123,7 @@ class Robot {
   SeenPicture Seen() const;
 
   const RobotConfig config_;
-  const Clock& clock_;
-  const Slowdown slowdown_;
+  const SlowedClock clock_;
   const std::unique_ptr<FrameExecutor> executor_;
   AnswerReader reader_;
   const std::unique_ptr<ScheduleReader> schedules_;

@@ -18,7 +18,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
-#include "common/base/slowdown.h"
+#include "common/base/slowed_clock.h"
 #include "common/codec/still_picture.h"
 #include "common/config/configured_model.h"
 #include "common/link/channel.h"
@@ -87,11 +87,10 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
 }
 
 struct Guest {
-  Guest(std::unique_ptr<Link> link, ModelStore& store, const Clock& clock,
-        RemoteServer::OnPicture on_picture, Slowdown slowdown, Session::Solve solve)
-      : channel(std::move(link), clock),
-        session(channel, store, clock, BitsId(), std::move(on_picture), std::move(slowdown),
-                std::move(solve)) {
+  Guest(std::unique_ptr<Link> link, const Clock& link_clock, ModelStore& store, const Clock& clock,
+        RemoteServer::OnPicture on_picture, Session::Solve solve)
+      : channel(std::move(link), link_clock),
+        session(channel, store, clock, BitsId(), std::move(on_picture), std::move(solve)) {
     channel.StartPumping();
   }
 
@@ -106,7 +105,7 @@ class Server {
       : config_(config),
         clock_(clock),
         emulation_(ParseEmulation(config.emulate)),
-        slowdown_(emulation_.slowdown, clock),
+        computing_clock_(emulation_.slowdown, clock),
         pool_(std::make_shared<ThreadPool>(config.threads == 0 ? CoresToUse(DescribeMachine())
                                                                : config.threads)),
         store_(
@@ -175,18 +174,17 @@ class Server {
                               const std::atomic<bool>& stop) {
       return schedules_.Make(model, settings, robot_profile, send_rough, stop);
     };
-    guests_.emplace_back(std::move(link), store_, clock_, std::move(on_picture), slowdown_, solve);
+    guests_.emplace_back(std::move(link), clock_, store_, computing_clock_, std::move(on_picture),
+                         solve);
   }
 
   // Computes a stage of every session that has one. Returns whether any had.
   bool Advance() {
     bool was_busy = false;
     for (Guest& guest : guests_) {
-      slowdown_.Begin();
       if (!guest.session.Advance()) continue;
       was_busy = true;
       schedules_.NoteServing();
-      slowdown_.CatchUp();
       if (guest.session.has_robot() && !guest.is_announced) {
         guest.is_announced = true;
         ++served_;
@@ -202,6 +200,7 @@ class Server {
     } else {
       std::this_thread::sleep_for(guests_.empty() ? kLook : kLookAtMany);
     }
+    computing_clock_.EndWait();
   }
 
   void SayGoodbye() {
@@ -224,7 +223,7 @@ class Server {
   const ServerConfig& config_;
   const Clock& clock_;
   const Emulation emulation_;
-  const Slowdown slowdown_;  // of the computing thread
+  const SlowedClock computing_clock_;  // of the computing thread
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   ScheduleMaker schedules_;

@@ -14,6 +14,10 @@ class Clock {
 
   // Time since an unspecified start; never goes back. Safe to call from any thread.
   virtual std::chrono::nanoseconds Now() const = 0;
+
+  // Call it after a wait for something else than this thread's own work, of which a slowed clock
+  // (slowed_clock.h) makes no more.
+  virtual void EndWait() const {}
 };
 
 class SteadyClock final : public Clock {

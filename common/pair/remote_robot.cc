@@ -34,12 +34,10 @@ Mask AllPixelsOf(const Value& value) {
 }
 
 RemoteRobot::RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
-                         const message::Settings& settings, const PictureCodec& codec,
-                         Slowdown slowdown)
+                         const message::Settings& settings, const PictureCodec& codec)
     : connection_(connection),
       graph_(graph),
       clock_(clock),
-      slowdown_(std::move(slowdown)),
       encoder_(codec, PictureFormatOf(graph)) {
   connection_.Use(settings);
 }
@@ -67,15 +65,13 @@ void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int6
   const Message message = MessageOf(std::move(sent), number_);
   part_ = {.sent_bytes = message.bytes.size()};
   times_ = {};
-  slowdown_.CatchUp();
+  encoded_ = clock_.Now();
   connection_.channel().Send(message);
   picture_ = Picture::kAwaited;
-  encoded_ = clock_.Now();
   times_.encoding = encoded_ - begin_;
 }
 
 Progress RemoteRobot::Step() {
-  slowdown_.Begin();
   TakeMessages();
   const Time waiting = clock_.Now() - encoded_;
   times_.waiting = waiting;

@@ -11,7 +11,6 @@
 #include "common/base/clock.h"
 #include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/messages.h"
 #include "common/pair/progress.h"
@@ -36,7 +35,7 @@ class RemoteRobot {
   // Sends the server the settings. Throws InputError if this machine cannot encode with `codec`, or
   // the model takes no picture. Connection, graph and clock must outlive this.
   RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
-              const message::Settings& settings, const PictureCodec& codec, Slowdown slowdown = {});
+              const message::Settings& settings, const PictureCodec& codec);
 
   // Takes effect from the next picture on. Throws as the constructor.
   void SetCodec(const PictureCodec& codec);
@@ -79,7 +78,6 @@ class RemoteRobot {
   ServerConnection& connection_;
   const Graph& graph_;
   const Clock& clock_;
-  const Slowdown slowdown_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
   // Of the last picture.

@@ -24,15 +24,14 @@ bool IsWithin(const Range& part, int whole) {
 
 RemoteServer::RemoteServer(std::shared_ptr<const CompiledModel> model,
                            const message::Settings& settings, Channel& channel, const Clock& clock,
-                           OnPicture on_picture, Slowdown slowdown)
+                           OnPicture on_picture)
     : channel_(channel),
       clock_(clock),
       model_(std::move(model)),
       settings_(settings.shared),
       reuse_settings_(Resolve(settings_)),
       decoder_(PictureFormatOf(model_->graph())),
-      on_picture_(std::move(on_picture)),
-      slowdown_(std::move(slowdown)) {}
+      on_picture_(std::move(on_picture)) {}
 
 void RemoteServer::MakeKept() {
   std::unique_ptr<Tracker> tracker;
@@ -50,7 +49,6 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
     Say(channel_, message::FrameRefusal{frame.number, fault});
     return;
   }
-  slowdown_.CatchUp();
   Turn(ToDo::kAnswer);
   answer_ = {.frame = frame.number};
   answer_.decode_us = message::Microseconds(clock_.Now() - begin);
@@ -81,7 +79,6 @@ bool RemoteServer::Step(std::chrono::nanoseconds queued) {
   } else if (!Begin()) {
     return false;
   }
-  slowdown_.CatchUp();
   computed_ += clock_.Now() - begin;
   if (is_last) End(queued);
   return true;

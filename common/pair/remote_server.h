@@ -9,7 +9,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
@@ -43,8 +42,7 @@ class RemoteServer {
 
   // Throws InputError if the settings do not fit the model. Channel and clock must outlive this.
   RemoteServer(std::shared_ptr<const CompiledModel> model, const message::Settings& settings,
-               Channel& channel, const Clock& clock, OnPicture on_picture = {},
-               Slowdown slowdown = {});
+               Channel& channel, const Clock& clock, OnPicture on_picture = {});
 
   // Decodes the picture, which the next one may need, or refuses it. The robot no longer waits for
   // answers to earlier pictures.
@@ -80,7 +78,6 @@ class RemoteServer {
   std::optional<Reuse> reuse_;  // of `kept_`
   bool keeps_ = false;          // for the current picture
   const OnPicture on_picture_;
-  const Slowdown slowdown_;
   int64_t frame_ = 0;  // of the current picture
   Rectangle place_;    // the part of the picture that shows the frame
   ToDo to_do_ = ToDo::kNothing;

@@ -21,13 +21,12 @@ constexpr size_t kMostProfileBytes = size_t{64} << 20;
 }  // namespace
 
 Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-                 RemoteServer::OnPicture on_picture, Slowdown slowdown, Solve solve)
+                 RemoteServer::OnPicture on_picture, Solve solve)
     : channel_(channel),
       store_(store),
       clock_(clock),
       build_(std::move(build)),
       on_picture_(std::move(on_picture)),
-      slowdown_(std::move(slowdown)),
       solve_(std::move(solve)) {}
 
 template <typename T>
@@ -161,11 +160,10 @@ bool Session::FinishPreparing() {
   // Here, since other sessions' states of this model run on this thread.
   std::shared_ptr<const CompiledModel> model = preparing_.get();
   if (settings_->mode == message::Settings::Mode::kSplit) {
-    split_ =
-        std::make_unique<SplitServer>(std::move(model), *settings_, channel_, clock_, slowdown_);
+    split_ = std::make_unique<SplitServer>(std::move(model), *settings_, channel_, clock_);
   } else {
-    remote_ = std::make_unique<RemoteServer>(std::move(model), *settings_, channel_, clock_,
-                                             on_picture_, slowdown_);
+    remote_ =
+        std::make_unique<RemoteServer>(std::move(model), *settings_, channel_, clock_, on_picture_);
   }
   Say(channel_, message::Ready{settings_->version});
   return true;

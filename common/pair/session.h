@@ -10,7 +10,6 @@
 #include <string>
 
 #include "common/base/clock.h"
-#include "common/base/slowdown.h"
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
@@ -41,7 +40,7 @@ class Session {
   // A build's name stands for the bits that it computes. Without `solve`, a robot that asks for a
   // schedule gets none. All references must outlive this.
   Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-          RemoteServer::OnPicture on_picture = {}, Slowdown slowdown = {}, Solve solve = {});
+          RemoteServer::OnPicture on_picture = {}, Solve solve = {});
   ~Session() { stops_ = true; }
 
   // Takes what has arrived and computes at most one stage. Returns whether there was anything to
@@ -79,7 +78,6 @@ class Session {
   const Clock& clock_;
   const std::string build_;
   const RemoteServer::OnPicture on_picture_;
-  const Slowdown slowdown_;
   const Solve solve_;
   std::string robot_;
   bool is_greeted_ = false;

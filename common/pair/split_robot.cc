@@ -12,19 +12,16 @@
 namespace cacheinf {
 
 SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
-                       message::Settings settings, Slowdown slowdown)
+                       message::Settings settings)
     : connection_(connection),
       state_(state),
       clock_(clock),
-      slowdown_(std::move(slowdown)),
       walk_(Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
               message::Slice coded = {number_, transfer};
-              slowdown_.CatchUp();
               const Time begin = clock_.Now();
               AppendCodedSlice(settings_.shared.slice_codec, slice, &coded.bytes);
               part_->sent_bytes += coded.bytes.size();
-              slowdown_.CatchUp();
               times_.encoding += clock_.Now() - begin;
               Say(connection_.channel(), std::move(coded), number_);
             }),
@@ -76,7 +73,6 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
     first_told_ = decision.number;
     server_ = Server::kFollows;
   }
-  slowdown_.CatchUp();
   Say(connection_.channel(), message::Frame{.decision = told,
                                             .follows = is_first ? -1 : last_told_,
                                             .committed = committed_.value_or(-1),
@@ -109,7 +105,6 @@ Progress SplitRobot::Step() {
 Progress SplitRobot::GoOn() {
   const bool is_alone = alone_since_.has_value();
   const Time now = clock_.Now();
-  if (waits_since_) slowdown_.Begin();
   if (!is_alone) TakeMessages();
   const bool is_lost = !is_alone && server_ == Server::kHoldsNothing;
   Progress progress = is_lost ? Progress::kRefused : walk_.Step();
@@ -124,7 +119,6 @@ Progress SplitRobot::GoOn() {
     LoseServer();
     progress = Progress::kRefused;
   }
-  slowdown_.CatchUp();
   NoteWaiting(waits, now);
   if (progress == Progress::kDone && !is_alone) NoteTogether();
   return progress;

@@ -10,7 +10,6 @@
 #include "common/base/clock.h"
 #include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
-#include "common/base/slowdown.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/model_state.h"
 #include "common/pair/messages.h"
@@ -48,7 +47,7 @@ class SplitRobot {
   // version. Throws InputError if the cuts do not fit the model. REQUIRES: the state trades and has
   // the settings' schemes and kept values; connection, state and clock outlive this.
   SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
-             message::Settings settings, Slowdown slowdown = {});
+             message::Settings settings);
   ~SplitRobot();
   SplitRobot(const SplitRobot&) = delete;
   SplitRobot& operator=(const SplitRobot&) = delete;
@@ -122,7 +121,6 @@ class SplitRobot {
   ServerConnection& connection_;
   ModelState& state_;
   const Clock& clock_;
-  const Slowdown slowdown_;
   SplitWalk walk_;
   message::Settings settings_;  // as the server was told, or will be
   bool has_new_settings_ = true;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "common/base/clock.h"
-#include "common/base/slowdown.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
 #include "common/link/channel.h"
@@ -26,7 +25,7 @@ class SplitServer {
  public:
   // Throws InputError if the settings do not fit the model. Channel and clock must outlive this.
   SplitServer(const std::shared_ptr<const CompiledModel>& model, const message::Settings& settings,
-              Channel& channel, const Clock& clock, Slowdown slowdown = {});
+              Channel& channel, const Clock& clock);
 
   // Takes settings that need no other state (message::NeedsNewState). Throws InputError as the
   // constructor. REQUIRES: no current frame.
@@ -54,7 +53,6 @@ class SplitServer {
 
   Channel& channel_;
   const Clock& clock_;
-  const Slowdown slowdown_;
   message::Settings settings_;
   ModelState state_;
   SplitWalk walk_;

@@ -22,7 +22,7 @@ class FrameExecutorTest : public testing::Test {
     RobotConfig config;
     config.mode = RobotConfig::Mode::kDense;
     config.server.codec = users_codec;
-    const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, {});
+    const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, clock_);
     return RefusalOf([&] { executor.Check({.kind = Plan::Kind::kRemote, .codec = codec}); });
   }
 

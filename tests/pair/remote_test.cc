@@ -41,9 +41,10 @@ using std::chrono::nanoseconds;
 struct Guest {
   Guest(const LoopbackScript& script, ModelStore& store, const Graph& graph,
         const message::Settings& settings, const std::string& codec,
-        RemoteServer::OnPicture on_picture = {}, Slowdown slowdown = {})
+        RemoteServer::OnPicture on_picture = {}, const SlowSide::Nap& server_nap = {})
       : channels(script),
-        session(channels.server, store, channels.clock, kBuild, std::move(on_picture), slowdown),
+        server_side(channels.clock, server_nap),
+        session(channels.server, store, server_side.clock(), kBuild, std::move(on_picture)),
         connection(channels.robot, kBuild, "rover", PackForServers(graph)),
         robot(connection, graph, channels.clock, settings, ParsePictureCodec(codec)) {
     while (!robot.IsReady()) {
@@ -59,6 +60,7 @@ struct Guest {
   }
 
   ChannelPair channels;
+  SlowSide server_side;
   Session session;
   ServerConnection connection;
   RemoteRobot robot;
@@ -101,7 +103,7 @@ class RemoteTest : public FolderTest {
         [this](int64_t frame, const PictureView&, const PictureSpec&) {
           decoded_.push_back(frame);
         },
-        slowdown_);
+        server_nap_);
   }
 
   void Turn() {
@@ -161,7 +163,7 @@ class RemoteTest : public FolderTest {
   ModelState dense_{model_};
   Clip clip_{kHeight, kWidth, 0, 7};
   std::optional<Guest> guest_;
-  Slowdown slowdown_;  // of the server
+  SlowSide::Nap server_nap_;
   Rectangle place_ = {{0, kHeight}, {0, kWidth}};
   bool is_server_busy_ = false;
   int others_turns_ = 0;  // before the server's next for this robot
@@ -387,12 +389,13 @@ TEST_F(RemoteTest, WhatWasSaidBeforeNewSettingsIsIgnored) {
 }
 
 TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
-  const BusyClock busy;
   std::vector<uint64_t> said;  // when it slept
-  slowdown_ = {2, busy, [&](auto) { said.push_back(AnsweredBytes()); }};
+  server_nap_ = [&] { said.push_back(AnsweredBytes()); };
   Meet("raw");
   ASSERT_TRUE(Compute());
   EXPECT_GT(said.size(), 5u) << "after decoding, and after each stage";
+  EXPECT_GE(guest_->robot.times().server_decoding, milliseconds(2));
+  EXPECT_GT(guest_->robot.times().server_computing, milliseconds(10));
   EXPECT_LT(said.back(), AnsweredBytes());
 }
 

@@ -276,23 +276,21 @@ TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
   EXPECT_GT(world.robot().part()->received_bytes, 4 * little);
 }
 
-TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) {
+TEST_F(SessionTest, ASlowSideSleepsBeforeWhatItComputedLeaves) {
   struct Nap {
     size_t after_stages = 0;
     uint64_t said = 0;
   };
   SessionWorld world(Yolo(), folder_);
-  const BusyClock busy;
   std::vector<Nap> robot;
   std::vector<Nap> server;
   world.SlowDown(
-      {2, busy,
-       [&](auto) {
-         robot.push_back({world.state().next_stage(), BytesSaid(world.channels().robot)});
-       }},
-      {2, busy, [&](auto) {
-         server.push_back({0, BytesSaid(world.channels().server)});
-       }});
+      [&] {
+        robot.push_back({world.state().next_stage(), BytesSaid(world.channels().robot)});
+      },
+      [&] {
+        server.push_back({0, BytesSaid(world.channels().server)});
+      });
   world.Connect();
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.places()[8], 0}});
@@ -308,21 +306,22 @@ TEST_F(SessionTest, ASlowSideSleepsAfterEachStageAndBeforeWhatItComputedLeaves) 
   const auto is_after_slice = [&](const Nap& nap) { return nap.said == robot_after; };
   const auto after_slice = std::find_if(robot.begin(), robot.end(), is_after_slice);
   ASSERT_NE(after_slice, robot.end());
-  ASSERT_GT(after_slice - robot.begin(), 3);
+  ASSERT_NE(after_slice, robot.begin());
   EXPECT_EQ(std::prev(after_slice)->after_stages, after_slice->after_stages);
   EXPECT_GT(after_slice->after_stages, 1u);
 
   const auto is_before_slices = [&](const Nap& nap) { return nap.said == server_before; };
   EXPECT_GT(std::count_if(server.begin(), server.end(), is_before_slices), 3);
   world.TakeTurns(5);
-  EXPECT_LT(server.back().said, BytesSaid(world.channels().server)) << "the answer comes last";
+  const auto is_before_answer = [&](const Nap& nap) {
+    return nap.said > server_before && nap.said < BytesSaid(world.channels().server);
+  };
+  EXPECT_TRUE(std::any_of(server.begin(), server.end(), is_before_answer));
 }
 
 TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
   SessionWorld world(Yolo(), folder_);
-  const BusyClock busy;
-  const auto advance = [&](auto) { world.channels().clock.Advance(milliseconds(1)); };
-  world.SlowDown({2, busy, advance}, {2, busy, advance});
+  world.SlowDown([] {}, [] {});
   world.Connect();
   world.AnswerUntilReady();
   const std::vector<Cut> to_the_end = {{-1, 0}};

@@ -19,6 +19,7 @@
 #include "common/pair/session.h"
 #include "common/pair/split_robot.h"
 #include "tests/link/channel_pair.h"
+#include "tests/pair/busy_clock.h"
 #include "tests/pair/cuts.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
@@ -56,8 +57,10 @@ class SessionWorld {
     if (!shape.empty()) script.shape = ParseLinkShape(shape);
     script.death = death;
     channels_ = std::make_unique<ChannelPair>(script);
-    session_ = std::make_unique<Session>(channels_->server, store_, channels_->clock, kBuild,
-                                         RemoteServer::OnPicture(), server_slowdown_, solve_);
+    robot_side_.emplace(channels_->clock, robot_nap_);
+    server_side_.emplace(channels_->clock, server_nap_);
+    session_ = std::make_unique<Session>(channels_->server, store_, server_side_->clock(), kBuild,
+                                         RemoteServer::OnPicture(), solve_);
     connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
     MakeRobot();
   }
@@ -67,14 +70,13 @@ class SessionWorld {
     robot_.reset();
     message::Settings settings;
     settings.shared.slice_codec = SliceCodec::kRaw;
-    robot_ = std::make_unique<SplitRobot>(*connection_, state_, channels_->clock, settings,
-                                          robot_slowdown_);
+    robot_ = std::make_unique<SplitRobot>(*connection_, state_, robot_side_->clock(), settings);
   }
 
   // Takes effect at the next Connect.
-  void SlowDown(Slowdown robot, Slowdown server) {
-    robot_slowdown_ = std::move(robot);
-    server_slowdown_ = std::move(server);
+  void SlowDown(SlowSide::Nap robot, SlowSide::Nap server) {
+    robot_nap_ = std::move(robot);
+    server_nap_ = std::move(server);
   }
 
   // Takes effect at the next Connect, too.
@@ -82,10 +84,12 @@ class SessionWorld {
 
   // Lets everything but the robot go on for a moment.
   void Turn() {
+    server_side_->clock().EndWait();
     while (session_->Advance() && others_time_ > std::chrono::nanoseconds(0)) {
       channels_->RunFor(others_time_);
     }
     channels_->RunFor(std::chrono::microseconds(100));
+    robot_side_->clock().EndWait();
   }
 
   // Other robots take so long after each of the server's stages for this one.
@@ -196,12 +200,14 @@ class SessionWorld {
   ModelState dense_;
   ModelState state_;
   MappedFile pack_;
-  Slowdown robot_slowdown_;
-  Slowdown server_slowdown_;
+  SlowSide::Nap robot_nap_;
+  SlowSide::Nap server_nap_;
   Session::Solve solve_;
   std::chrono::nanoseconds others_time_{0};
   const std::vector<int> places_;
   std::unique_ptr<ChannelPair> channels_;
+  std::optional<SlowSide> robot_side_;
+  std::optional<SlowSide> server_side_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<ServerConnection> connection_;
   std::unique_ptr<SplitRobot> robot_;

@@ -39,7 +39,7 @@ class PlanRobot {
   PlanRobot(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
             const Clock& clock)
       : graph_(model->graph()),
-        executor_(model, config, /*may_split=*/true, clock, Slowdown()),
+        executor_(model, config, /*may_split=*/true, clock, clock),
         dense_(model),
         clip_(kHeight, kWidth, /*step=*/0, 7) {
     executor_.SetPlaceOfFrames(kAll);
