@@ -266,7 +266,7 @@ TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsRobo
       ModelStore store(
           folder_, [] { return std::make_unique<CpuBackend>(); }, nullptr, trusts);
       ChannelPair channels{LoopbackScript()};
-      Session session(channels.server, store, channels.clock, "these bits", {}, {}, solve);
+      Session session(channels.server, store, channels.clock, "these bits", {}, solve);
       ServerConnection connection(channels.robot, "these bits", "rover", PackForServers(graph));
       if (only_asks) {
         connection.AskForSchedule({}, "profile");

@@ -313,7 +313,10 @@ TEST_F(SessionTest, ASlowSideSleepsBeforeWhatItComputedLeaves) {
   const auto is_before_slices = [&](const Nap& nap) { return nap.said == server_before; };
   EXPECT_GT(std::count_if(server.begin(), server.end(), is_before_slices), 3);
   world.TakeTurns(5);
-  EXPECT_LT(server.back().said, BytesSaid(world.channels().server)) << "the answer comes last";
+  const auto is_before_answer = [&](const Nap& nap) {
+    return nap.said > server_before && nap.said < BytesSaid(world.channels().server);
+  };
+  EXPECT_TRUE(std::any_of(server.begin(), server.end(), is_before_answer));
 }
 
 TEST_F(SessionTest, ARobotHearsWhatTheServerDid) {
