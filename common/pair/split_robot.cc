@@ -209,7 +209,7 @@ void SplitRobot::TakeMessages() {
 
 void SplitRobot::Take(message::Slice slice) {
   // Slices of a frame that was given up may still arrive.
-  if (alone_since_ || !walk_.is_open() || slice.frame != number_) return;
+  if (!walk_.is_open() || slice.frame != number_) return;
   part_->received_bytes += slice.bytes.size();
   std::vector<uint8_t> plain;
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {

@@ -134,5 +134,23 @@ TEST_P(ScrolledStates, AScrollWithStalePixelsStaysSparse) {
   EXPECT_LT(in_one, of_all);
 }
 
+// Of what it has computed nothing counts.
+TEST_P(ScrolledStates, AfterAnAbandonedDenseRunAllIsComputed) {
+  const auto model = ModelOf(GetParam());
+  ModelState state(model, {{}, Keep::kAll});
+  ModelState dense(model);
+  Clip clip(kHeight, kWidth, 0, 7);
+  state.Apply(clip.Next(), clip.picture(), {});
+  for (size_t stages = 0; stages <= state.stage_count(); stages += 3) {
+    state.BeginFrame(clip.Whole(), clip.picture(), {});
+    for (size_t i = 0; i < stages; ++i) state.Step();
+    state.Abandon();
+    state.Apply(clip.Change(1, 1), clip.picture(), {});
+    dense.SetPicture(clip.picture());
+    dense.Run();
+    ASSERT_EQ(Outputs(state), Outputs(dense)) << "after " << stages << " stages";
+  }
+}
+
 }  // namespace
 }  // namespace cacheinf

@@ -239,6 +239,24 @@ TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
   EXPECT_EQ(world.robot().TakeLateAnswer(), std::nullopt);
 }
 
+TEST_F(SessionTest, WhatTheRobotFindsUnchangedInAWholeFrameIsNotSentAgain) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.places()[1], 0}});
+  for (int i = 0; i < 3; ++i) world.Answer(world.Change(1, 1));
+  const uint64_t little = world.robot().part()->sent_bytes;
+  FrameDecision whole = world.Change(1, 1);
+  whole.kind = FrameDecision::Kind::kWhole;
+  SetAll(whole.changed);
+  world.robot().ComputeNextAlone();
+  world.Answer(whole);
+  EXPECT_FALSE(world.robot().part());
+  world.Answer(world.Change(1, 1));
+  ASSERT_TRUE(world.robot().part());
+  EXPECT_LE(world.robot().part()->sent_bytes, 2 * little);
+}
+
 TEST_F(SessionTest, AStepWaitsForNothing) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
