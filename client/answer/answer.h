@@ -35,6 +35,20 @@ struct Answer {
   bool is_late() const;
 };
 
+// A part of an answer's latency, as answers and summaries call it.
+struct NamedTime {
+  const char* key;
+  FrameTimes::Time FrameTimes::*time;
+  const char* doc = nullptr;  // of a field of answers
+};
+inline constexpr NamedTime kServerTimes[] = {
+    {"encode_ms", &FrameTimes::encoding, "Time of encoding on the robot."},
+    {"wait_ms", &FrameTimes::waiting, "Time that the robot waited for the link and the server."},
+    {"queue_ms", &FrameTimes::server_queueing, "Of that, time behind other robots' frames."},
+    {"decode_ms", &FrameTimes::server_decoding, "Of that, time of decoding on the server."},
+    {"compute_ms", &FrameTimes::server_computing, "Of that, time of computing on the server."},
+};
+
 // Returns one line of JSON without its line break.
 std::string ToJsonLine(const Answer& answer, const AnswerReader& reader);
 

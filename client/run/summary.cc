@@ -3,12 +3,18 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/json_fields.h"
 #include "profiler/machine.h"
 
 namespace cacheinf {
+
+CACHEINF_FIELDS(MemoryReport, arena_bytes, no_cache_bytes, cache_all_bytes, activation_bytes,
+                persistent_bytes, lower_bound_bytes, scratch_bytes)
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -28,6 +34,17 @@ Json Describe(const LatencyHistogram& latency) {
           {"p95", latency.PercentileMs(0.95)},
           {"p99", latency.PercentileMs(0.99)},
           {"max", latency.max_ms()}};
+}
+
+void AddTimes(const NamedTimes& times, std::span<const NamedTime> list, Json& json) {
+  for (const NamedTime& time : list) {
+    const auto found = times.find(time.key);
+    json[time.key] = Describe(found == times.end() ? LatencyHistogram() : found->second);
+  }
+}
+
+void AddTo(NamedTimes& sums, const FrameTimes& times, std::span<const NamedTime> list) {
+  for (const NamedTime& time : list) sums[time.key].Add(times.*time.time);
 }
 
 Json Describe(const SegmentationScore& score, const AnswerReader& reader) {
@@ -206,8 +223,10 @@ std::string ToText(const ServerShares& server) {
         "the server decodes {:.2f} and computes {:.2f} ms",
         static_cast<double>(server.sent_bytes) / frames / 1e3,
         static_cast<double>(server.received_bytes) / frames / 1e3,
-        server.encoding.PercentileMs(0.50), server.waiting.PercentileMs(0.50),
-        server.decoding.PercentileMs(0.50), server.computing.PercentileMs(0.50));
+        server.times.at("encode_ms").PercentileMs(0.50),
+        server.times.at("wait_ms").PercentileMs(0.50),
+        server.times.at("decode_ms").PercentileMs(0.50),
+        server.times.at("compute_ms").PercentileMs(0.50));
   }
   if (server.link) {
     text += fmt::format("; with refreshes and all else {:.1f} MB there and {:.1f} MB back in all",
@@ -229,11 +248,8 @@ Json Describe(const ServerShares& server) {
       {"frames", server.frames},
       {"sent_bytes", server.sent_bytes},
       {"received_bytes", server.received_bytes},
-      {"work", server.frames > 0 ? server.work_sum / static_cast<double>(server.frames) : 0},
-      {"encode_ms", Describe(server.encoding)},
-      {"wait_ms", Describe(server.waiting)},
-      {"decode_ms", Describe(server.decoding)},
-      {"compute_ms", Describe(server.computing)}};
+      {"work", server.frames > 0 ? server.work_sum / static_cast<double>(server.frames) : 0}};
+  AddTimes(server.times, kServerTimes, json);
   if (!server.link) return json;
   json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
                   {"received_wire_bytes", server.link->received.wire}};
@@ -256,15 +272,12 @@ Json Describe(const ServerShares& server) {
 
 }  // namespace
 
-void ServerShares::Add(const ServerPart& part, const FrameTimes& times) {
+void ServerShares::Add(const ServerPart& part, const FrameTimes& frame) {
   ++frames;
   sent_bytes += part.sent_bytes;
   received_bytes += part.received_bytes;
   work_sum += part.work.share;
-  encoding.Add(times.encoding);
-  waiting.Add(times.waiting);
-  decoding.Add(times.server_decoding);
-  computing.Add(times.server_computing);
+  AddTo(times, frame, kServerTimes);
 }
 
 void Summary::Add(const Answer& answer) {
@@ -272,10 +285,7 @@ void Summary::Add(const Answer& answer) {
   if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
   late += answer.is_late();
-  waited.Add(answer.times.waited);
-  preprocess.Add(answer.times.preprocess);
-  compute.Add(answer.times.compute);
-  decode.Add(answer.times.decode);
+  AddTo(times, answer.times, kRobotTimes);
   if (answer.work) {
     work.Add(*answer.work);
     work.tracking.Add(answer.times.tracking);
@@ -376,20 +386,10 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"interrupted", summary.interrupted},
                {"seconds", Seconds(summary.elapsed)},
                {"fps", FrameRate(summary)},
-               {"latency_ms", Describe(summary.latency)},
-               {"waited_ms", Describe(summary.waited)},
-               {"preprocess_ms", Describe(summary.preprocess)},
-               {"compute_ms", Describe(summary.compute)},
-               {"decode_ms", Describe(summary.decode)},
-               {"refresh_ms", Describe(summary.refresh)},
-               {"memory",
-                {{"arena_bytes", summary.memory.arena_bytes},
-                 {"no_cache_bytes", summary.memory.no_cache_bytes},
-                 {"cache_all_bytes", summary.memory.cache_all_bytes},
-                 {"activation_bytes", summary.memory.activation_bytes},
-                 {"persistent_bytes", summary.memory.persistent_bytes},
-                 {"lower_bound_bytes", summary.memory.lower_bound_bytes},
-                 {"scratch_bytes", summary.memory.scratch_bytes}}}};
+               {"latency_ms", Describe(summary.latency)}};
+  AddTimes(summary.times, kRobotTimes, json);
+  json["refresh_ms"] = Describe(summary.refresh);
+  json["memory"] = WriteFields(summary.memory);
   if (!summary.score.empty()) {
     json["miou"] = summary.score.MeanIou();
     json["class_iou"] = Describe(summary.score, reader);
