@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,9 @@ namespace cacheinf {
 namespace {
 
 using Mode = RobotConfig::Mode;
+
+// For a message, until the clock and the link are looked at again.
+constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(5);
 
 ReuseSettings SettingsOf(const RobotConfig& config) {
   return Resolve(config.cache, config.tracker.change);
@@ -149,19 +153,21 @@ void FrameExecutor::DecideHere() {
 
 void FrameExecutor::Execute() {
   if (last_.kind == Plan::Kind::kRemote) {
-    if (ExecuteBehindCodec()) return;
-    DecideHere();
-  }
-  if (last_.decision != &whole_) {
-    ExecuteDecision(*last_.decision, split_ ? GiveUpAt() : kNever);
-    if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
-  } else if (reuse_) {
-    if (!whole_state_) whole_state_.emplace(model_);
-    ExecuteWhole(*whole_state_);
+    executing_ = Plan::Kind::kRemote;
+    give_up_at_ = GiveUpAt();
+    remote_->Begin(frame_.picture, frame_.place, frame_.index);
   } else {
-    ExecuteWhole(state_);
+    BeginHere();
   }
+  TakeSteps();
   slowdown_.CatchUp();
+  if (executing_ == Plan::Kind::kRemote) {
+    outputs_ = remote_->outputs();
+    NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
+    last_.model_from_seen = remote_->picture_from_seen();
+    return patience_.NoteServer(clock_.Now() - begin_);
+  }
+  if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
   NoteTimes();
 }
 
@@ -171,15 +177,81 @@ const Execution& FrameExecutor::Commit() {
   return last_;
 }
 
-// Returns whether the outputs are now the server's.
-bool FrameExecutor::ExecuteBehindCodec() {
-  if (!remote_->Compute(frame_.picture, frame_.place, frame_.index, GiveUpAt())) return false;
-  outputs_ = remote_->outputs();
-  NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
-  last_.model_from_seen = remote_->picture_from_seen();
+// The way of every frame, whoever executes it.
+void FrameExecutor::TakeSteps() {
+  while (true) {
+    const Progress progress = Step();
+    if (progress == Progress::kDone) return;
+    if (progress == Progress::kStepped) continue;
+    const Time now = clock_.Now();
+    if (progress == Progress::kRefused || now >= give_up_at_) {
+      Abandon();
+    } else {
+      connection_->channel().WaitForMessage(std::min(give_up_at_, now + kLongestWait));
+    }
+  }
+}
+
+Progress FrameExecutor::Step() {
+  if (executing_ == Plan::Kind::kRemote) return remote_->Step();
+  if (executing_ == Plan::Kind::kSplit) {
+    const Progress progress = split_->Step();
+    if (progress == Progress::kDone) done_ = split_->work();
+    return progress;
+  }
+  if (computing_->next_stage() == computing_->stage_count()) {
+    done_ = computing_->Commit();
+    return Progress::kDone;
+  }
+  computing_->Step();
   slowdown_.CatchUp();
-  patience_.NoteServer(clock_.Now() - begin_);
-  return true;
+  return Progress::kStepped;
+}
+
+// The robot goes on without the server.
+void FrameExecutor::Abandon() {
+  if (executing_ == Plan::Kind::kSplit) return split_->Abandon();
+  remote_->Abandon();
+  DecideHere();
+  BeginHere();
+}
+
+void FrameExecutor::BeginHere() {
+  if (last_.decision != &whole_) {
+    BeginDecision(*last_.decision, split_ ? GiveUpAt() : kNever);
+  } else if (reuse_) {
+    if (!whole_state_) whole_state_.emplace(model_);
+    BeginAlone(*whole_state_, whole_);
+  } else {
+    BeginAlone(state_, whole_);
+  }
+}
+
+// With a server if the plan is to split it.
+void FrameExecutor::BeginDecision(const FrameDecision& decision, Time give_up_at) {
+  if (split_) {
+    outputs_ = state_;
+    executing_ = Plan::Kind::kSplit;
+    if (reuse_->needs_all()) split_->ComputeNextAlone();
+    const bool is_shared = split_->Begin(decision, reuse_->seen(), reuse_->policy(), give_up_at);
+    give_up_at_ = split_->give_up_at();
+    if (is_shared) return;
+  }
+  BeginAlone(state_, decision);
+}
+
+void FrameExecutor::BeginAlone(ModelState& state, const FrameDecision& decision) {
+  outputs_ = state;
+  executing_ = Plan::Kind::kLocal;
+  computing_ = &state;
+  if (frame_.tensor.data != nullptr) {
+    state.SetInput(0, frame_.tensor);
+    state.BeginDense();
+  } else if (&decision == &whole_) {
+    state.BeginFrame(decision, frame_.picture, {});
+  } else {
+    state.BeginFrame(decision, reuse_->seen(), reuse_->policy());
+  }
 }
 
 void FrameExecutor::NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times) {
@@ -190,29 +262,8 @@ void FrameExecutor::NoteServer(Plan::Kind kind, const ServerPart& part, const Fr
   last_.times.tracking = tracking;
 }
 
-// Here, with a server if the plan is to split it.
-void FrameExecutor::ExecuteDecision(const FrameDecision& decision, Time give_up_at) {
-  outputs_ = state_;
-  if (!split_) {
-    done_ = state_.Apply(decision, reuse_->seen(), reuse_->policy());
-    return;
-  }
-  if (reuse_->needs_all()) split_->ComputeNextAlone();
-  done_ = split_->Execute(decision, reuse_->seen(), reuse_->policy(), give_up_at);
-}
-
 FrameWork FrameExecutor::CommitDecision() {
   return reuse_->Commit(done_, !split_ || split_->computed_all());
-}
-
-void FrameExecutor::ExecuteWhole(ModelState& state) {
-  outputs_ = state;
-  if (frame_.tensor.data != nullptr) {
-    state.SetInput(0, frame_.tensor);
-    state.Run();
-  } else {
-    state.Apply(whole_, frame_.picture, {});
-  }
 }
 
 std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
@@ -221,7 +272,8 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
   if (decision == nullptr) return std::nullopt;
-  ExecuteDecision(*decision, kNever);
+  BeginDecision(*decision, kNever);
+  TakeSteps();
   return CommitDecision();
 }
 
@@ -363,8 +415,7 @@ void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
   if (!remote_) {
-    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec,
-                    RemoteRobot::Wait(), slowdown_);
+    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec, slowdown_);
   } else if (plan_.codec != codec_) {
     remote_->SetCodec(codec);
   }
@@ -385,7 +436,7 @@ void FrameExecutor::JoinSplit() {
   settings.keep = options_.keep;
   settings.kept = options_.persistent;
   settings.cuts = plan_.cuts;
-  split_.emplace(*connection_, state_, clock_, settings, SplitRobot::Wait(), slowdown_);
+  split_.emplace(*connection_, state_, clock_, settings, slowdown_);
 }
 
 message::Settings FrameExecutor::SettingsForServer() const {

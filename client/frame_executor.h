@@ -20,6 +20,7 @@
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/pair/patience.h"
+#include "common/pair/progress.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/server_part.h"
 #include "common/pair/split_robot.h"
@@ -55,10 +56,12 @@ struct Execution {
 //   plan     decides            executes                                  keeps
 //   local    Reuse              this state                                this state
 //   local    nobody: all of it  a state that keeps nothing                nothing
-//   remote   the server         the server, behind a codec                the server's state
+//   remote   the server         the server, behind a codec (RemoteRobot)  the server's state
 //   split    Reuse              this state and the server's (SplitRobot)  both
 //
-// A server that is not ready or does not answer in time leaves the frame to this state.
+// Whoever executes it begins, and takes steps that never wait (common/pair/progress.h). Between
+// two of them one loop looks at the clock and the link. A server that is not ready or does not
+// answer in time leaves the frame, or the rest of it, to this state.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
@@ -131,9 +134,12 @@ class FrameExecutor {
   message::Settings SettingsForServer() const;
   message::Settings RemoteSettings() const;
   void DecideHere();
-  bool ExecuteBehindCodec();
-  void ExecuteWhole(ModelState& state);
-  void ExecuteDecision(const FrameDecision& decision, Time give_up_at);
+  void BeginHere();
+  void BeginAlone(ModelState& state, const FrameDecision& decision);
+  void BeginDecision(const FrameDecision& decision, Time give_up_at);
+  void TakeSteps();
+  Progress Step();
+  void Abandon();
   FrameWork CommitDecision();
   Time GiveUpAt();
   Patience::Alone AloneIn(const Verdict& verdict) const;
@@ -161,6 +167,9 @@ class FrameExecutor {
   Time due_{};
   Patience::Alone alone_ = Patience::Alone::kAll;
   Time alone_since_{};
+  Plan::Kind executing_ = Plan::Kind::kLocal;
+  ModelState* computing_ = nullptr;  // kLocal: this state
+  Time give_up_at_ = kNever;         // else: when to wait for the server no longer
   ChangedWork done_;
 
   Plan plan_;

@@ -162,11 +162,13 @@ struct ModelState::State {
     }
   }
 
-  // Ends the frame before this operator has run, or while it runs. Nothing is known of moved maps
-  // then.
-  void AbandonAt(OpId op) {
-    in_frame = false;
-    masks->Abandon(op);
+  // Ends the frame before the next operator has run, or while it runs. Nothing is known of moved
+  // maps then.
+  void Abandon() {
+    const Frame ended = std::exchange(frame, Frame::kNone);
+    if (ended == Frame::kDense && masks) Forget();
+    if (ended != Frame::kOfChanges) return;
+    masks->Abandon(next_op);
     if (moving && !moving->is_settled()) Forget();
   }
 
@@ -189,9 +191,30 @@ struct ModelState::State {
     check->Begin(policy, stores_small_changes);
     sets->BeginFrame();
     masks->Begin(policy, changed, forced, rows);
-    in_frame = true;
+    frame = Frame::kOfChanges;
     next_op = 0;
     next_stage = 0;
+  }
+
+  void BeginNothing() {
+    frame = Frame::kNothing;
+    next_stage = layout.stages.size();
+  }
+
+  bool IsInFrame() const { return frame != Frame::kNone; }
+
+  void BeginDense() {
+    has_moved = false;
+    frame = Frame::kDense;
+    next_in_order = 0;
+    next_stage = 0;
+  }
+
+  // Whether a whole frame is to find out what comes out with the bits that a peer holds.
+  bool IsCompared(const FrameDecision& decision, const ChangePolicy& policy,
+                  const FrameRows* rows) const {
+    const bool may_be = policy.kind == ChangePolicy::Kind::kExact && decision.base >= 0;
+    return may_be && (rows != nullptr || (trades && !masks->peer()->lacks_all()));
   }
 
   // Goes on to the next root of a stage.
@@ -201,17 +224,29 @@ struct ModelState::State {
   }
 
   void Step() {
-    SkipUnkept();
-    const OpId op = next_op;
     try {
-      RunActive(op);
+      frame == Frame::kDense ? RunStage(layout.stages[next_stage]) : RunActiveStage();
     } catch (...) {
-      AbandonAt(op);
+      Abandon();
       throw;
     }
-    masks->Finish(op);
-    ++next_op;
     ++next_stage;
+  }
+
+  // All of it; inner operators that an earlier stage has run are done.
+  void RunStage(const Stage& stage) {
+    OpId op = kNone;
+    do {
+      op = order[next_in_order++];
+      Run(op, model->facts(op).all_rows);
+    } while (op != stage.root);
+  }
+
+  void RunActiveStage() {
+    SkipUnkept();
+    RunActive(next_op);
+    masks->Finish(next_op);
+    ++next_op;
   }
 
   void RunActive(OpId op) {
@@ -259,13 +294,14 @@ struct ModelState::State {
   }
 
   ChangedWork Commit() {
+    if (frame != Frame::kOfChanges) return CommitUncounted();
     try {
       FetchOutputs();
     } catch (...) {
-      AbandonAt(next_op);
+      Abandon();
       throw;
     }
-    in_frame = false;
+    frame = Frame::kNone;
     SkipUnkept();
     masks->Commit();
     check->Commit();
@@ -273,6 +309,16 @@ struct ModelState::State {
     const ChangedWork work = WorkOfFrame();
     if constexpr (kChecksEveryFrame) CheckOrForget();
     return work;
+  }
+
+  ChangedWork CommitUncounted() {
+    if (std::exchange(frame, Frame::kNone) == Frame::kNothing) return {};
+    ExpectReading();
+    if (!masks) return {};
+    if (moving) moving->Drop();
+    masks->MarkAll(/*stale=*/false);
+    check->AllComputed();
+    return {};
   }
 
   std::optional<StoredPixel> CheckStored(int samples, uint32_t seed) {
@@ -457,8 +503,10 @@ struct ModelState::State {
   // If values are kept.
   std::optional<FrameMasks> masks;
   std::optional<StoredCheck> check;
-  bool in_frame = false;
-  OpId next_op = 0;
+  enum class Frame : uint8_t { kNone, kNothing, kDense, kOfChanges };
+  Frame frame = Frame::kNone;  // that has begun
+  size_t next_in_order = 0;    // of a dense one
+  OpId next_op = 0;            // of another
   size_t next_stage = 0;
   uint32_t checked_frames = 0;
   std::vector<uint64_t> host_words;
@@ -477,21 +525,23 @@ ModelState& ModelState::operator=(ModelState&&) noexcept = default;
 
 ChangedWork ModelState::Apply(const FrameDecision& decision, const PictureView& seen,
                               const ChangePolicy& policy) {
-  if (decision.kind == FrameDecision::Kind::kWhole) {
-    SetPicture(seen);
-    Run();
-    return {};
-  }
-  if (decision.kind == FrameDecision::Kind::kRefresh && IsEmpty(decision.forced)) {
-    Settle();
-    return {};
-  }
   BeginFrame(decision, seen, policy);
   return Finish();
 }
 
 void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& seen,
                             const ChangePolicy& policy, const FrameRows* rows) {
+  const bool is_whole = decision.kind == FrameDecision::Kind::kWhole;
+  const bool is_refresh = decision.kind == FrameDecision::Kind::kRefresh;
+  const bool is_compared = is_whole && state_->IsCompared(decision, policy, rows);
+  if (is_whole && rows == nullptr && !is_compared) {
+    SetPicture(seen);
+    return BeginDense();
+  }
+  if (is_refresh && rows == nullptr && IsEmpty(decision.forced)) {
+    Settle();
+    return state_->BeginNothing();
+  }
   state_->CheckKeeps();
   if (rows != nullptr && !state_->trades) {
     throw std::logic_error("some rows alone need a state that trades");
@@ -509,11 +559,10 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
       throw InputError("the masks are not of the model's picture");
     }
   }
-  if (decision.kind == FrameDecision::Kind::kRefresh) {
+  if (is_refresh) {
     Settle();
   } else {
-    const bool may_compare = policy.kind == ChangePolicy::Kind::kExact && decision.base >= 0;
-    if (decision.kind == FrameDecision::Kind::kWhole && !may_compare) Forget();
+    if (is_whole && !is_compared) Forget();
     const bool holds_inputs = rows == nullptr || rows->holds_inputs;
     state_->Scroll(decision.scroll, /*sets_inputs=*/holds_inputs);
     // Sets the whole picture, so that everything is computed from this frame: windows at the edges
@@ -542,19 +591,11 @@ void ModelState::SetPicture(const PictureView& picture) {
   SetInput(0, numbers);
 }
 
+void ModelState::BeginDense() { state_->BeginDense(); }
+
 void ModelState::Run() {
-  state_->has_moved = false;
-  try {
-    for (const OpId op : state_->order) state_->Run(op, state_->model->facts(op).all_rows);
-  } catch (...) {
-    if (state_->masks) state_->Forget();
-    throw;
-  }
-  state_->ExpectReading();
-  if (!state_->masks) return;
-  if (state_->moving) state_->moving->Drop();
-  state_->masks->MarkAll(/*stale=*/false);
-  state_->check->AllComputed();
+  BeginDense();
+  Finish();
 }
 
 void ModelState::Run(const RowPlan& rows) {
@@ -569,19 +610,23 @@ size_t ModelState::stage_count() const { return state_->layout.stages.size(); }
 size_t ModelState::next_stage() const { return state_->next_stage; }
 
 void ModelState::Step() {
-  if (!state_->in_frame || next_stage() == stage_count())
+  if (!state_->IsInFrame() || next_stage() == stage_count()) {
     throw std::logic_error("no stage is left");
+  }
   state_->Step();
 }
 
 ChangedWork ModelState::Commit() {
-  if (!state_->in_frame || next_stage() != stage_count()) throw std::logic_error("stages are left");
+  if (!state_->IsInFrame() || next_stage() != stage_count()) {
+    throw std::logic_error("stages are left");
+  }
   return state_->Commit();
 }
 
 ChangedWork ModelState::Abandon() {
-  if (state_->in_frame) state_->AbandonAt(state_->next_op);
-  return state_->WorkOfFrame();
+  const bool is_dense = state_->frame == State::Frame::kDense;
+  state_->Abandon();
+  return is_dense ? ChangedWork() : state_->WorkOfFrame();
 }
 
 ChangedWork ModelState::Finish() {

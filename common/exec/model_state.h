@@ -83,14 +83,15 @@ class ModelState {
   ChangedWork Apply(const FrameDecision& decision, const PictureView& seen,
                     const ChangePolicy& policy);
 
-  // The same in steps, so that rows can be packed and unpacked in between: follow with a Step for
-  // every stage (Layout::stages, from 0), then Commit or Abandon. In a whole frame under kExact
-  // with a base, what comes out with the base's bits is no change; in any other whole frame
-  // everything changes. With `rows`, which must outlive the frame, each stage computes only these
-  // rows of its root; the kept or received values that they read must be fresh. A side that does
-  // not hold the frame ignores `seen`. What is not computed becomes stale, as it does if an
-  // exception or Abandon ends the frame. Throws InputError if `rows` is given and the policy cannot
-  // be split. REQUIRES: with `rows`, a state that trades.
+  // The same in steps, so that between two of them the caller can look at clock and link, turn to
+  // another state, or pack and unpack rows: follow with a Step while stages are left
+  // (Layout::stages, from 0), then Commit or Abandon. A whole frame is a dense run; but if a peer
+  // holds the base or `rows` are given, it is compared under kExact, and what comes out with the
+  // base's bits is no change. With `rows`, which must outlive the frame, each stage computes only
+  // these rows of its root; the kept or received values that they read must be fresh. A side that
+  // does not hold the frame ignores `seen`. What is not computed becomes stale, as it does if an
+  // exception or Abandon ends the frame; all does if that was a dense run. Throws InputError if
+  // `rows` is given and the policy cannot be split. REQUIRES: with `rows`, a state that trades.
   void BeginFrame(const FrameDecision& decision, const PictureView& seen,
                   const ChangePolicy& policy, const FrameRows* rows = nullptr);
   size_t stage_count() const;
@@ -113,6 +114,8 @@ class ModelState {
   // Sets the only input, as numbers 0 to 255. REQUIRES: a picture of the graph's size.
   void SetPicture(const PictureView& picture);
 
+  // Takes a Step for every stage, as above. Run takes them all.
+  void BeginDense();
   void Run();
 
   // Runs only these rows of each operator; what they need must be there (see RowsNeeded). An

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "common/base/clock.h"
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
-#include "common/pair/server_connection.h"
 
 namespace cacheinf {
 
@@ -24,7 +24,8 @@ void AnswerProbe(Channel& channel, const message::Probe& probe);
 class LinkProbe {
  public:
   using Time = std::chrono::nanoseconds;
-  using Wait = ServerConnection::Wait;
+  // Waits for a message; Channel::WaitForMessage unless a test has its own clock.
+  using Wait = std::function<bool(std::chrono::nanoseconds deadline)>;
 
   // Channel and clock must outlive this.
   LinkProbe(Channel& channel, const Clock& clock, Wait wait = {});

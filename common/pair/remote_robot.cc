@@ -34,12 +34,11 @@ Mask AllPixelsOf(const Value& value) {
 }
 
 RemoteRobot::RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
-                         const message::Settings& settings, const PictureCodec& codec, Wait wait,
+                         const message::Settings& settings, const PictureCodec& codec,
                          Slowdown slowdown)
     : connection_(connection),
       graph_(graph),
       clock_(clock),
-      wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
       encoder_(codec, PictureFormatOf(graph)) {
   connection_.Use(settings);
@@ -55,8 +54,7 @@ bool RemoteRobot::IsReady() {
   return connection_.is_ready();
 }
 
-bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
-                          Time give_up_at) {
+void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int64_t frame) {
   GiveUp();
   begin_ = clock_.Now();
   message::RemoteFrame sent = {
@@ -65,56 +63,55 @@ bool RemoteRobot::Compute(const PictureView& picture, const Rectangle& place, in
     encoder_.Reset();
     whole_since_ = number_;
   }
-  is_refused_ = false;
   encoder_.Append(picture, &sent.picture);
   const Message message = MessageOf(std::move(sent), number_);
   part_ = {.sent_bytes = message.bytes.size()};
   times_ = {};
   slowdown_.CatchUp();
   connection_.channel().Send(message);
-  const Time encoded = clock_.Now();
-  times_.encoding = encoded - begin_;
-  const Time until = std::min(give_up_at, encoded + ServerConnection::kPatience);
-  bool is_answered = false;
-  awaited_ = number_;
-  while (!is_answered && connection_.fault().empty() && !is_refused_ && clock_.Now() < until) {
-    wait_(until);
-    slowdown_.Begin();
-    is_answered = TakeMessages();
-  }
-  awaited_ = -1;
-  times_.waiting = clock_.Now() - encoded;
-  if (is_answered) return true;
-  if (!is_refused_) late_ = number_;
-  if (clock_.Now() >= encoded + ServerConnection::kPatience)
-    connection_.Leave("the server is too slow");
-  return false;
+  picture_ = Picture::kAwaited;
+  encoded_ = clock_.Now();
+  times_.encoding = encoded_ - begin_;
+}
+
+Progress RemoteRobot::Step() {
+  slowdown_.Begin();
+  TakeMessages();
+  const Time waiting = clock_.Now() - encoded_;
+  times_.waiting = waiting;
+  if (picture_ == Picture::kAnswered) return Progress::kDone;
+  if (waiting >= ServerConnection::kPatience) connection_.Leave("the server is too slow");
+  const bool may_come = picture_ == Picture::kAwaited && connection_.fault().empty();
+  return may_come ? Progress::kWaits : Progress::kRefused;
+}
+
+void RemoteRobot::Abandon() {
+  picture_ = picture_ == Picture::kAwaited ? Picture::kLate : Picture::kNone;
 }
 
 std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {
-  if (late_ != -1) TakeMessages();
+  if (picture_ == Picture::kLate) TakeMessages();
   // If the picture has left, the server still decodes it, and the next one can build on it.
-  if (const int64_t late = std::exchange(late_, -1); late != -1) {
-    if (connection_.channel().GiveUp(late)) is_whole_due_ = true;
-    Say(connection_.channel(), message::GiveUp{late});
+  if (std::exchange(picture_, Picture::kNone) == Picture::kLate) {
+    if (connection_.channel().GiveUp(number_)) is_whole_due_ = true;
+    Say(connection_.channel(), message::GiveUp{number_});
   }
   return std::exchange(came_late_after_, std::nullopt);
 }
 
-// Returns whether the awaited answer has arrived. Ignores what is in answers that come later.
-bool RemoteRobot::TakeMessages() {
-  bool is_answered = false;
+// Ignores answers to earlier pictures, and what is in one that comes late.
+void RemoteRobot::TakeMessages() {
   while (const std::optional<Message> received = connection_.Receive()) {
     std::string wrong;
     if (Is<message::Answer>(*received)) {
       message::Answer answer;
       wrong = Decode(received->bytes, &answer);
-      if (wrong.empty() && answer.frame == awaited_) {
+      if (wrong.empty() && answer.frame == number_ && picture_ == Picture::kAwaited) {
         wrong = Take(answer);
-        is_answered = wrong.empty();
+        if (wrong.empty()) picture_ = Picture::kAnswered;
         part_.received_bytes = received->bytes.size();
-      } else if (wrong.empty() && answer.frame == late_) {
-        late_ = -1;
+      } else if (wrong.empty() && answer.frame == number_ && picture_ == Picture::kLate) {
+        picture_ = Picture::kNone;
         came_late_after_ = received->arrived_at - begin_;
       }
     } else if (Is<message::FrameRefusal>(*received)) {
@@ -123,15 +120,15 @@ bool RemoteRobot::TakeMessages() {
       if (wrong.empty() && refusal.frame >= whole_since_) {
         LogInfo(fmt::format("the server refuses a picture: {}", refusal.reason));
         is_whole_due_ = true;
-        is_refused_ = refusal.frame == number_;
-        if (is_refused_) late_ = -1;
+        if (refusal.frame == number_) {
+          picture_ = picture_ == Picture::kAwaited ? Picture::kRefused : Picture::kNone;
+        }
       }
     } else {
       wrong = fmt::format("a message of kind {} was not expected", received->kind);
     }
     if (!wrong.empty()) connection_.Leave(wrong);
   }
-  return is_answered;
 }
 
 std::string RemoteRobot::Take(const message::Answer& answer) {

@@ -14,23 +14,29 @@
 #include "common/base/slowdown.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/messages.h"
+#include "common/pair/progress.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/server_part.h"
 
 namespace cacheinf {
 
 // The robot's side of mode remote: sends pictures to a server, which answers with their outputs.
+// Never waits; whoever takes the steps waits between them. The last picture is in one of these
+// states:
+//
+//              an answer comes          a refusal comes  Abandon  GiveUp, the next Begin
+//   kAwaited   → kAnswered              → kRefused       → kLate
+//   kAnswered                                            → kNone
+//   kRefused                                             → kNone
+//   kLate      → kNone; its time shows  → kNone                   → kNone; the server is told
 class RemoteRobot {
  public:
   using Time = std::chrono::nanoseconds;
-  static constexpr Time kNever = Time::max();
-  using Wait = ServerConnection::Wait;
 
   // Sends the server the settings. Throws InputError if this machine cannot encode with `codec`, or
   // the model takes no picture. Connection, graph and clock must outlive this.
   RemoteRobot(ServerConnection& connection, const Graph& graph, const Clock& clock,
-              const message::Settings& settings, const PictureCodec& codec, Wait wait = {},
-              Slowdown slowdown = {});
+              const message::Settings& settings, const PictureCodec& codec, Slowdown slowdown = {});
 
   // Takes effect from the next picture on. Throws as the constructor.
   void SetCodec(const PictureCodec& codec);
@@ -41,20 +47,22 @@ class RemoteRobot {
   // Whether the server takes part in the next frame.
   bool IsReady();
 
-  // Has the outputs computed from the picture, of which `place` shows the frame. Returns false if
-  // no answer comes by `give_up_at`, or the server refuses or is lost.
-  bool Compute(const PictureView& picture, const Rectangle& place, int64_t frame,
-               Time give_up_at = kNever);
+  // Sends the picture, of which `place` shows the frame.
+  void Begin(const PictureView& picture, const Rectangle& place, int64_t frame);
+  // Takes what has arrived. kDone: the outputs are there.
+  Progress Step();
+  // Waits for the outputs no longer.
+  void Abandon();
 
   // Whether the last picture's answer did not come in time and still may, which shows how long the
   // server takes.
-  bool may_be_answered() const { return late_ != -1; }
+  bool may_be_answered() const { return picture_ == Picture::kLate; }
 
-  // Tells the server to compute that no more. Returns how long after Compute's beginning the answer
-  // came, if it did.
+  // Tells the server to compute that no more. Returns how long after Begin the answer came, if it
+  // did.
   std::optional<Time> GiveUp();
 
-  // Of the last computed frame; `outputs` until the next Compute. NaN where the server left out
+  // Of the last frame that was done; `outputs` until the next Begin. NaN where the server left out
   // what nobody reads (best_scores.h).
   FrameOutputs outputs() const { return {graph_, outputs_}; }
   const ServerPart& part() const { return part_; }
@@ -63,24 +71,26 @@ class RemoteRobot {
   const Homography& picture_from_seen() const { return picture_from_seen_; }
 
  private:
-  bool TakeMessages();
+  enum class Picture : uint8_t { kNone, kAwaited, kAnswered, kRefused, kLate };
+
+  void TakeMessages();
   std::string Take(const message::Answer& answer);
 
   ServerConnection& connection_;
   const Graph& graph_;
   const Clock& clock_;
-  const Wait wait_;
   const Slowdown slowdown_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
-  int64_t number_ = 0;    // of the last picture
-  Time begin_{};          // of the last picture
-  int64_t awaited_ = -1;  // the frame whose answer is waited for; -1: none
-  int64_t late_ = -1;     // the frame whose answer did not come in time; -1: none
+  // Of the last picture.
+  Picture picture_ = Picture::kNone;
+  int64_t number_ = 0;
+  Time begin_{};
+  Time encoded_{};
+
   std::optional<Time> came_late_after_;
   int64_t whole_since_ = 0;  // the last picture that stood alone
   bool is_whole_due_ = false;
-  bool is_refused_ = false;  // the last picture
   OutputNumbers outputs_;
   ServerPart part_;
   FrameTimes times_;

@@ -46,34 +46,45 @@ void RemoteServer::MakeKept() {
 
 void RemoteServer::Take(const message::RemoteFrame& frame) {
   const auto begin = clock_.Now();
-  may_refresh_ = false;
-  wanted_.reset();
+  Turn(ToDo::kNothing);
   if (const char* const fault = Decode(frame)) {
     Say(channel_, message::FrameRefusal{frame.number, fault});
     return;
   }
   slowdown_.CatchUp();
-  wanted_.emplace();
-  wanted_->frame = frame.number;
-  wanted_->decode_us = message::Microseconds(clock_.Now() - begin);
+  Turn(ToDo::kAnswer);
+  answer_ = {.frame = frame.number};
+  answer_.decode_us = message::Microseconds(clock_.Now() - begin);
   frame_ = frame.frame;
   if (on_picture_) on_picture_(frame_, decoder_.picture(), model_->graph().picture);
 }
 
 void RemoteServer::Take(const message::GiveUp& give_up) {
-  if (wanted_ && wanted_->frame == give_up.frame) wanted_.reset();
+  if (is_open() && answer_.frame == give_up.frame) Turn(ToDo::kNothing);
+}
+
+// Abandons what is computed and not done.
+void RemoteServer::Turn(ToDo to_do) {
+  to_do_ = to_do;
+  computed_ = {};
+  if (computing_ != nullptr) std::exchange(computing_, nullptr)->Abandon();
 }
 
 bool RemoteServer::Step(std::chrono::nanoseconds queued) {
-  if (!wanted_) return false;
+  if (to_do_ == ToDo::kNothing) return false;
   const auto begin = clock_.Now();
-  message::Answer answer = *std::exchange(wanted_, std::nullopt);
-  PackOutputs(Compute(&answer), &answer);
+  const bool has_begun = computing_ != nullptr;
+  const bool is_last = has_begun && computing_->next_stage() == computing_->stage_count();
+  if (is_last) {
+    Commit();
+  } else if (has_begun) {
+    computing_->Step();
+  } else if (!Begin()) {
+    return false;
+  }
   slowdown_.CatchUp();
-  answer.compute_us = message::Microseconds(clock_.Now() - begin);
-  answer.queue_us = message::Microseconds(queued);
-  Say(channel_, std::move(answer));
-  may_refresh_ = keeps_;
+  computed_ += clock_.Now() - begin;
+  if (is_last) End(queued);
   return true;
 }
 
@@ -90,28 +101,52 @@ const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
   return nullptr;
 }
 
-// Returns the state that then holds the outputs.
-ModelState& RemoteServer::Compute(message::Answer* answer) {
+// Begins what is to be done. Returns false if that is nothing.
+bool RemoteServer::Begin() {
   if (!keeps_) {
     if (!whole_) whole_.emplace(model_);
-    FrameDecision whole;
-    whole.kind = FrameDecision::Kind::kWhole;
-    whole_->Apply(whole, decoder_.picture(), {});
-    answer->active = answer->work = 1;
-    return *whole_;
+    whole_->BeginFrame(FrameDecision(), decoder_.picture(), {});  // whole
+    computing_ = &*whole_;
+    return true;
   }
   if (!kept_) MakeKept();
   reuse_->MeasureSpreadsIfDue(*kept_);
-  const FrameDecision& decision = reuse_->Decide(frame_, decoder_.picture(), {});
-  const FrameWork work = reuse_->Commit(kept_->Apply(decision, reuse_->seen(), reuse_->policy()));
-  answer->kind = decision.kind;
-  answer->active = static_cast<float>(work.active);
-  answer->work = static_cast<float>(work.share);
-  answer->frame_from_seen = reuse_->placement().frame_from_seen;
-  return *kept_;
+  const FrameDecision* const decision = to_do_ == ToDo::kAnswer
+                                            ? &reuse_->Decide(frame_, decoder_.picture(), {})
+                                            : reuse_->DecideRefresh(decoder_.picture(), {});
+  if (decision == nullptr) {
+    to_do_ = ToDo::kNothing;
+    return false;
+  }
+  kept_->BeginFrame(*decision, reuse_->seen(), reuse_->policy());
+  computing_ = &*kept_;
+  return true;
 }
 
-void RemoteServer::PackOutputs(const ModelState& state, message::Answer* answer) {
+void RemoteServer::Commit() {
+  const ModelState& state = *computing_;
+  const ChangedWork done = std::exchange(computing_, nullptr)->Commit();
+  const FrameWork work = keeps_ ? reuse_->Commit(done) : FrameWork();
+  if (to_do_ == ToDo::kRefresh) return;
+  answer_.active = static_cast<float>(work.active);
+  answer_.work = static_cast<float>(work.share);
+  if (keeps_) {
+    answer_.kind = reuse_->decision().kind;
+    answer_.frame_from_seen = reuse_->placement().frame_from_seen;
+  }
+  PackOutputs(state);
+}
+
+// Says what was committed.
+void RemoteServer::End(std::chrono::nanoseconds queued) {
+  if (to_do_ == ToDo::kRefresh) return Turn(ToDo::kNothing);
+  answer_.compute_us = message::Microseconds(computed_);
+  answer_.queue_us = message::Microseconds(queued);
+  Say(channel_, std::move(answer_));
+  Turn(keeps_ ? ToDo::kRefresh : ToDo::kNothing);
+}
+
+void RemoteServer::PackOutputs(const ModelState& state) {
   const Graph& graph = model_->graph();
   for (const ValueId output : graph.outputs) {
     const Mask mask = AllPixelsOf(graph.value(output));
@@ -121,17 +156,8 @@ void RemoteServer::PackOutputs(const ModelState& state, message::Answer* answer)
     if (settings_.most_scores > 0 && output == graph.outputs.front()) {
       KeepBestScores(settings_.most_scores, &slice);
     }
-    AppendCodedSlice(settings_.slice_codec, slice, &answer->outputs.emplace_back());
+    AppendCodedSlice(settings_.slice_codec, slice, &answer_.outputs.emplace_back());
   }
-}
-
-bool RemoteServer::Refresh() {
-  if (!std::exchange(may_refresh_, false)) return false;
-  reuse_->MeasureSpreadsIfDue(*kept_);
-  const FrameDecision* const decision = reuse_->DecideRefresh(decoder_.picture(), {});
-  if (decision == nullptr) return false;
-  reuse_->Commit(kept_->Apply(*decision, reuse_->seen(), reuse_->policy()));
-  return true;
 }
 
 }  // namespace cacheinf

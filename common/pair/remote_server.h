@@ -24,6 +24,17 @@ namespace cacheinf {
 // picture the robot says whether to compute it whole, or only what changed, which the server
 // decides by the robot's code. (Each way has its own state, made on first use: a state that keeps
 // nothing computes a whole picture faster.)
+//
+// Never waits, and computes one stage a step, so that the caller can turn to other robots in
+// between. Whatever the robot no longer waits for is abandoned there. So there is one of these to
+// do:
+//
+//               the next picture comes   its picture is given up   a step
+//   kNothing    → kAnswer
+//   kAnswer     abandoned; → kAnswer     abandoned; → kNothing     begins, a stage, or the answer:
+//                                                                  → kRefresh if results are kept
+//   kRefresh    abandoned; → kAnswer                               begins, a stage, or the end:
+//                                                                  → kNothing
 class RemoteServer {
  public:
   // Sees every decoded picture, as the network will, and the number of its frame.
@@ -40,18 +51,23 @@ class RemoteServer {
   void Take(const message::RemoteFrame& frame);
   void Take(const message::GiveUp& give_up);
 
-  // Computes and answers the awaited picture, which waited so long for its turn. Returns false if
-  // there is none.
+  // Whether a picture waits for its answer.
+  bool is_open() const { return to_do_ == ToDo::kAnswer; }
+
+  // Takes a step, of a picture that has waited so long for its turn so far. Returns false if there
+  // is nothing to do.
   bool Step(std::chrono::nanoseconds queued = {});
 
-  // Prepares for the next frame once an answer is out. Returns false if there is nothing to do.
-  bool Refresh();
-
  private:
+  enum class ToDo : uint8_t { kNothing, kAnswer, kRefresh };
+
   const char* Decode(const message::RemoteFrame& frame);
   void MakeKept();
-  ModelState& Compute(message::Answer* answer);
-  void PackOutputs(const ModelState& state, message::Answer* answer);
+  void Turn(ToDo to_do);
+  bool Begin();
+  void Commit();
+  void End(std::chrono::nanoseconds queued);
+  void PackOutputs(const ModelState& state);
 
   Channel& channel_;
   const Clock& clock_;
@@ -65,10 +81,12 @@ class RemoteServer {
   bool keeps_ = false;          // for the current picture
   const OnPicture on_picture_;
   const Slowdown slowdown_;
-  int64_t frame_ = 0;                      // of the current picture
-  Rectangle place_;                        // the part of the picture that shows the frame
-  std::optional<message::Answer> wanted_;  // to the current picture, as far as it is known
-  bool may_refresh_ = false;
+  int64_t frame_ = 0;  // of the current picture
+  Rectangle place_;    // the part of the picture that shows the frame
+  ToDo to_do_ = ToDo::kNothing;
+  ModelState* computing_ = nullptr;      // once that has begun
+  std::chrono::nanoseconds computed_{};  // so long
+  message::Answer answer_;               // to the current picture, as far as it is known
 };
 
 }  // namespace cacheinf

@@ -46,11 +46,6 @@ ServerConnection::ServerConnection(Channel& channel, const std::string& build,
   Say(channel_, std::move(hello));
 }
 
-ServerConnection::Wait ServerConnection::WaitBy(Wait wait) const {
-  if (wait) return wait;
-  return [&channel = channel_](auto deadline) { return channel.WaitForMessage(deadline); };
-}
-
 std::optional<Message> ServerConnection::Receive() {
   if (!fault_.empty()) return std::nullopt;
   while (std::optional<Message> message = channel_.Receive()) {

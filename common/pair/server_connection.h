@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,10 +76,6 @@ class ServerConnection {
   std::string fault() const;
 
   Channel& channel() { return channel_; }
-
-  // Waits for a message; Channel::WaitForMessage unless a test has its own clock.
-  using Wait = std::function<bool(std::chrono::nanoseconds deadline)>;
-  Wait WaitBy(Wait wait) const;
 
  private:
   // Takes a seventh of a second each way at 1 Mbit/s, in two chunks.

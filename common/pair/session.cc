@@ -55,7 +55,6 @@ bool Session::Advance() {
       has_moved = true;
     }
     if (Step(turn)) has_moved = true;
-    if (remote_ && !has_moved) has_moved = remote_->Refresh();
   } catch (const std::exception& error) {
     Leave(error.what());
   }
@@ -66,11 +65,11 @@ bool Session::Advance() {
 bool Session::Step(std::chrono::nanoseconds turn) {
   const std::chrono::nanoseconds due_since = std::exchange(due_since_, std::nullopt).value_or(turn);
   const auto queued = queued_ + std::max(std::chrono::nanoseconds(0), turn - due_since);
-  if (remote_) return remote_->Step(queued);
-  if (!split_ || !split_->Step(queued)) return false;  // it waited for a slice, not for its turn
+  const bool has_stepped = remote_ ? remote_->Step(queued) : split_ && split_->Step(queued);
+  if (!has_stepped) return false;  // it waited for a slice, not for its turn
   queued_ = queued;
   if (held_) held_->arrived_at = clock_.Now();
-  if (split_->is_open()) due_since_ = clock_.Now();
+  if (remote_ ? remote_->is_open() : split_->is_open()) due_since_ = clock_.Now();
   return true;
 }
 

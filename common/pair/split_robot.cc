@@ -12,11 +12,10 @@
 namespace cacheinf {
 
 SplitRobot::SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
-                       message::Settings settings, Wait wait, Slowdown slowdown)
+                       message::Settings settings, Slowdown slowdown)
     : connection_(connection),
       state_(state),
       clock_(clock),
-      wait_(connection.WaitBy(std::move(wait))),
       slowdown_(std::move(slowdown)),
       walk_(Side::kRobot, state,
             [this](uint32_t transfer, std::vector<uint8_t> slice) {
@@ -42,16 +41,29 @@ void SplitRobot::SetCuts(std::vector<Cut> cuts) {
   has_new_settings_ = true;
 }
 
-ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView& seen,
-                                const ChangePolicy& policy, Time give_up_at) {
+template <typename Part>
+auto SplitRobot::LoseServerIfItThrows(const Part& part) {
+  try {
+    return part();
+  } catch (...) {
+    walk_.Abandon();
+    LoseServer();
+    throw;
+  }
+}
+
+bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
+                       const ChangePolicy& policy, Time give_up_at) {
   number_ = decision.number;
   begin_ = clock_.Now();
+  give_up_at_ = give_up_at;
   alone_since_.reset();
   part_.reset();
   times_ = {};
   if (!IsReady(policy)) {
     LoseServer();
-    return ComputeAlone(decision, seen, policy);
+    BeginAlone();
+    return false;
   }
   const bool is_first = server_ == Server::kHoldsNothing;
   const bool is_shared = !std::exchange(is_next_alone_, false) && server_ != Server::kIsBehind;
@@ -70,16 +82,91 @@ ChangedWork SplitRobot::Execute(const FrameDecision& decision, const PictureView
                                             .committed = committed_.value_or(-1),
                                             .is_shared = is_shared});
   last_told_ = decision.number;
-  if (!is_shared) return ComputeAlone(decision, seen, policy);
-  // The server lacks everything, which may take longer to send than a frame has.
-  if (is_first && give_up_at != kNever) give_up_at = clock_.Now();
-  try {
-    return Share(told, seen, policy, give_up_at);
-  } catch (...) {
-    walk_.Abandon();
-    LoseServer();
-    throw;
+  if (!is_shared) {
+    BeginAlone();
+    return false;
   }
+  // The server lacks everything, which may take longer to send than a frame has.
+  if (is_first && give_up_at != kNever) give_up_at_ = begin_;
+  computed_all_ = false;
+  part_.emplace();
+  // As far as is known of a frame that will be given up.
+  times_.server_queueing = std::chrono::microseconds(last_answer_.queue_us);
+  LoseServerIfItThrows([&] { walk_.Begin(told, settings_.cuts, policy, seen); });
+  return true;
+}
+
+void SplitRobot::BeginAlone() {
+  ++counts_.alone;
+  alone_since_ = clock_.Now();
+  computed_all_ = true;
+}
+
+Progress SplitRobot::Step() {
+  return LoseServerIfItThrows([this] { return GoOn(); });
+}
+
+Progress SplitRobot::GoOn() {
+  const bool is_alone = alone_since_.has_value();
+  const Time now = clock_.Now();
+  if (waits_since_) slowdown_.Begin();
+  if (!is_alone) TakeMessages();
+  const bool is_lost = !is_alone && server_ == Server::kHoldsNothing;
+  Progress progress = is_lost ? Progress::kRefused : walk_.Step();
+  if (progress == Progress::kRefused && !is_lost) {
+    connection_.Leave(walk_.fault());
+    LoseServer();
+  }
+  // The link may outlive a server that hangs.
+  const bool waits = progress == Progress::kWaits;
+  if (waits && waits_since_ && now >= *waits_since_ + ServerConnection::kPatience) {
+    connection_.Leave("the server is too slow");
+    LoseServer();
+    progress = Progress::kRefused;
+  }
+  slowdown_.CatchUp();
+  NoteWaiting(waits, now);
+  if (progress == Progress::kDone && !is_alone) NoteTogether();
+  return progress;
+}
+
+// Notes whether a step waits for a slice.
+void SplitRobot::NoteWaiting(bool waits, Time now) {
+  if (waits == waits_since_.has_value()) return;
+  connection_.channel().Expect(waits);
+  if (waits) {
+    waits_since_ = clock_.Now();
+  } else {
+    const Time waited = now - *std::exchange(waits_since_, std::nullopt);
+    counts_.waited += waited;
+    times_.waiting += waited;
+  }
+}
+
+// Both have finished the frame.
+void SplitRobot::NoteTogether() {
+  TakeMessages();
+  TakeTimes(last_answer_, &times_);
+  part_->work = {.share = last_answer_.work, .active = last_answer_.active, .is_dense = false};
+  part_->robot_rows = robot_rows_;
+  state_.ConfirmSent();
+  committed_ = number_;
+  ++counts_.together;
+}
+
+void SplitRobot::Abandon() {
+  alone_since_ = clock_.Now();
+  NoteWaiting(false, *alone_since_);
+  if (server_ == Server::kFollows) {
+    server_ = Server::kIsBehind;
+    given_up_ = number_;
+    behind_since_.reset();
+    if (number_ != first_told_) behind_since_ = begin_;
+    Say(connection_.channel(), message::GiveUp{number_});
+    ++counts_.given_up;
+  }
+  computed_all_ = true;
+  LoseServerIfItThrows([this] { walk_.GoOnAlone(); });
 }
 
 bool SplitRobot::IsReady(const ChangePolicy& policy) {
@@ -105,88 +192,6 @@ bool SplitRobot::IsReady(const ChangePolicy& policy) {
   return connection_.is_ready();
 }
 
-ChangedWork SplitRobot::ComputeAlone(const FrameDecision& decision, const PictureView& seen,
-                                     const ChangePolicy& policy) {
-  ++counts_.alone;
-  alone_since_ = clock_.Now();
-  computed_all_ = true;
-  const bool is_compared =
-      server_ != Server::kHoldsNothing && policy.kind == ChangePolicy::Kind::kExact;
-  if (decision.kind != FrameDecision::Kind::kWhole || !is_compared) {
-    return state_.Apply(decision, seen, policy);
-  }
-  // Compares bits with what is stored, so that the server need not be sent everything again.
-  state_.BeginFrame(decision, seen, policy);
-  state_.Finish();
-  return {};
-}
-
-ChangedWork SplitRobot::Share(const FrameDecision& decision, const PictureView& seen,
-                              const ChangePolicy& policy, Time give_up_at) {
-  computed_all_ = false;
-  part_.emplace();
-  // As far as is known of a frame that will be given up.
-  times_.server_queueing = std::chrono::microseconds(last_answer_.queue_us);
-  walk_.Begin(decision, settings_.cuts, policy, seen);
-  while (walk_.is_open()) {
-    switch (walk_.Step()) {
-      case SplitWalk::Progress::kStepped:
-        slowdown_.CatchUp();
-        break;
-      case SplitWalk::Progress::kDone:
-        TakeMessages();
-        TakeTimes(last_answer_, &times_);
-        part_->work = {
-            .share = last_answer_.work, .active = last_answer_.active, .is_dense = false};
-        part_->robot_rows = robot_rows_;
-        state_.ConfirmSent();
-        committed_ = decision.number;
-        ++counts_.together;
-        return walk_.work();
-      case SplitWalk::Progress::kWaits:
-        if (WaitForSlice(give_up_at)) break;
-        if (server_ == Server::kFollows) server_ = Server::kIsBehind;
-        given_up_ = decision.number;
-        behind_since_.reset();
-        if (number_ != first_told_) behind_since_ = begin_;
-        Say(connection_.channel(), message::GiveUp{decision.number});
-        ++counts_.given_up;
-        alone_since_ = clock_.Now();
-        walk_.FinishAlone();
-        computed_all_ = true;
-        break;
-      case SplitWalk::Progress::kRefused:
-        connection_.Leave(walk_.fault());
-        LoseServer();
-        alone_since_ = clock_.Now();
-        walk_.FinishAlone();
-        computed_all_ = true;
-        break;
-    }
-  }
-  return walk_.work();
-}
-
-// Returns false to give the frame up.
-bool SplitRobot::WaitForSlice(Time give_up_at) {
-  slowdown_.CatchUp();
-  const Time begin = clock_.Now();
-  // The link may outlive a server that hangs.
-  const Time patient_until = begin + ServerConnection::kPatience;
-  connection_.channel().Expect(true);
-  const bool has_come = begin < give_up_at && wait_(std::min(give_up_at, patient_until));
-  connection_.channel().Expect(false);
-  if (!has_come && clock_.Now() >= patient_until) {
-    connection_.Leave("the server is too slow");
-  }
-  slowdown_.Begin();
-  const Time waited = clock_.Now() - begin;
-  TakeMessages();
-  counts_.waited += waited;
-  if (part_) times_.waiting += waited;
-  return server_ != Server::kHoldsNothing && (has_come || clock_.Now() < give_up_at);
-}
-
 void SplitRobot::TakeMessages() {
   while (const std::optional<Message> received = connection_.Receive()) {
     std::string wrong;
@@ -210,7 +215,7 @@ void SplitRobot::TakeMessages() {
 
 void SplitRobot::Take(message::Slice slice) {
   // Slices of a frame that was given up may still arrive.
-  if (!walk_.is_open() || slice.frame != number_) return;
+  if (alone_since_ || !walk_.is_open() || slice.frame != number_) return;
   part_->received_bytes += slice.bytes.size();
   std::vector<uint8_t> plain;
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {

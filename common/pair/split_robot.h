@@ -14,6 +14,7 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/model_state.h"
 #include "common/pair/messages.h"
+#include "common/pair/progress.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/server_part.h"
 #include "common/pair/split_walk.h"
@@ -23,14 +24,15 @@ namespace cacheinf {
 struct FrameDecision;
 
 // The robot's side of mode split: executes the robot's decisions (common/reuse/reuse.h) together
-// with a server that is ready and not behind, else alone. Either way the state's outputs are then
-// the frame's answer, as ModelState::Apply gives it.
+// with a server that is ready and not behind. Never waits; whoever takes the steps waits between
+// them. After the last one the state's outputs are the frame's answer, as ModelState::Apply gives
+// it.
 //
-// One late frame does not make the next one late. When the robot gives a frame up, it finishes it
-// alone. Until the server has caught up with it, the robot computes alone and only tells the server
-// its decisions. The first frame that a server gets is given up like this if there is a deadline.
-// (The robot does not hold what the server computes, so computing alone takes about a dense run,
-// once.) So a server is in one of three states:
+// One late frame does not make the next one late. When the robot gives a frame up, the steps that
+// follow finish it alone. Until the server has caught up with it, the robot computes alone and only
+// tells the server its decisions. The first frame that a server gets is given up like this if there
+// is a deadline. (The robot does not hold what the server computes, so computing alone takes about
+// a dense run, once.) So a server is in one of three states:
 //
 //                  the next frame is    a shared frame  the given-up    a frame is refused, or
 //                                       is given up     one is done     the server is not ready
@@ -41,13 +43,12 @@ class SplitRobot {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Time::max();
-  using Wait = ServerConnection::Wait;
 
   // `settings` are those of the split that the state was made for; each frame fills in policy and
   // version. Throws InputError if the cuts do not fit the model. REQUIRES: the state trades and has
   // the settings' schemes and kept values; connection, state and clock outlive this.
   SplitRobot(ServerConnection& connection, ModelState& state, const Clock& clock,
-             message::Settings settings, Wait wait = {}, Slowdown slowdown = {});
+             message::Settings settings, Slowdown slowdown = {});
   ~SplitRobot();
   SplitRobot(const SplitRobot&) = delete;
   SplitRobot& operator=(const SplitRobot&) = delete;
@@ -59,11 +60,22 @@ class SplitRobot {
   // leaves a server that cannot share rows under it.
   bool IsReady(const ChangePolicy& policy);
 
-  // Executes a decision and returns what the robot computed. `seen` is what the network sees. Waits
-  // for the server until `give_up_at`; a refresh, for which nobody waits, needs no such time. If
-  // this throws, the next decision makes up for it.
-  ChangedWork Execute(const FrameDecision& decision, const PictureView& seen,
-                      const ChangePolicy& policy, Time give_up_at = kNever);
+  // Begins a decision's frame. `seen` is what the network sees. Returns false if the server has no
+  // part in it: the caller then executes the decision on the state. If this or a step throws, the
+  // next decision makes up for it.
+  bool Begin(const FrameDecision& decision, const PictureView& seen, const ChangePolicy& policy,
+             Time give_up_at = kNever);
+  Progress Step();  // until it returns kDone
+
+  // When to abandon the frame if a step waits: at the time given, or at once if the server lacks
+  // everything. A refresh, for which nobody waits, needs no such time.
+  Time give_up_at() const { return give_up_at_; }
+  // Gives the server up for this frame, after a step that waits or was refused. Later steps compute
+  // what is left.
+  void Abandon();
+
+  // What the robot computed of the last frame that Begin returned true for.
+  const ChangedWork& work() const { return walk_.work(); }
 
   // Whether the robot holds all of the last frame, which measuring spreads requires.
   // ComputeNextAlone makes it hold all of the next.
@@ -95,11 +107,12 @@ class SplitRobot {
  private:
   enum class Server : uint8_t { kHoldsNothing, kFollows, kIsBehind };
 
-  ChangedWork ComputeAlone(const FrameDecision& decision, const PictureView& seen,
-                           const ChangePolicy& policy);
-  ChangedWork Share(const FrameDecision& decision, const PictureView& seen,
-                    const ChangePolicy& policy, Time give_up_at);
-  bool WaitForSlice(Time give_up_at);
+  void BeginAlone();
+  Progress GoOn();
+  void NoteWaiting(bool waits, Time now);
+  void NoteTogether();
+  template <typename Part>
+  auto LoseServerIfItThrows(const Part& part);
   void TakeMessages();
   void Take(message::Slice slice);
   void Take(const message::Answer& answer, Time arrived_at);
@@ -109,7 +122,6 @@ class SplitRobot {
   ServerConnection& connection_;
   ModelState& state_;
   const Clock& clock_;
-  const Wait wait_;
   const Slowdown slowdown_;
   SplitWalk walk_;
   message::Settings settings_;  // as the server was told, or will be
@@ -122,6 +134,8 @@ class SplitRobot {
   std::optional<int64_t> committed_;  // the last frame that both finished
   int64_t number_ = 0;                // of the current frame
   Time begin_{};                      // of the current frame
+  Time give_up_at_ = kNever;
+  std::optional<Time> waits_since_;   // for a slice
   std::optional<Time> behind_since_;  // the beginning of the frame that was given up
   std::optional<Time> came_late_after_;
   std::optional<Time> alone_since_;

@@ -123,12 +123,12 @@ bool SplitServer::Step(std::chrono::nanoseconds queued) {
   if (!walk_.is_open()) return false;
   const auto begin = clock_.Now();
   try {
-    const SplitWalk::Progress progress = walk_.Step();
+    const Progress progress = walk_.Step();
     slowdown_.CatchUp();
     computing_ += clock_.Now() - begin;
-    if (progress == SplitWalk::Progress::kWaits) return false;
-    if (progress == SplitWalk::Progress::kRefused) Refuse(told_, walk_.fault());
-    if (progress == SplitWalk::Progress::kDone) SendAnswer(queued);
+    if (progress == Progress::kWaits) return false;
+    if (progress == Progress::kRefused) Refuse(told_, walk_.fault());
+    if (progress == Progress::kDone) SendAnswer(queued);
   } catch (const std::exception& error) {
     Refuse(told_, error.what());
   }

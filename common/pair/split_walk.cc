@@ -115,11 +115,11 @@ bool SplitWalk::Take(uint32_t transfer, std::vector<uint8_t> slice) {
   return true;
 }
 
-SplitWalk::Progress SplitWalk::Step() {
+Progress SplitWalk::Step() {
   return EndIfItThrows([&] { return GoOn(); });
 }
 
-SplitWalk::Progress SplitWalk::GoOn() {
+Progress SplitWalk::GoOn() {
   // Take slices in order, whenever they arrive, so that a run can be repeated.
   while (!incoming_.empty() && incoming_.front().before_stage <= state_.next_stage()) {
     const Incoming& next = incoming_.front();
@@ -178,14 +178,11 @@ void SplitWalk::SendWhatWasBegun() {
   }
 }
 
-void SplitWalk::FinishAlone() {
+void SplitWalk::GoOnAlone() {
   Abandon();
   incoming_.clear();
   state_.BeginRest(policy_);
-  EndIfItThrows([&] {
-    while (state_.next_stage() < state_.stage_count()) RunStage();
-    End(state_.Commit());
-  });
+  is_open_ = true;
 }
 
 void SplitWalk::Abandon() {

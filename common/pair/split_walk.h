@@ -12,6 +12,7 @@
 #include "common/base/side.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/model_state.h"
+#include "common/pair/progress.h"
 #include "common/plan/split.h"
 
 namespace cacheinf {
@@ -24,7 +25,7 @@ struct FrameDecision;
 // waits for the peer: the caller waits for slices and passes them to Take.
 //
 // Both sides walk the same decisions in the same order. When the robot gives a frame up, it
-// finishes it alone. The server goes on, since all its slices still arrive, so its caches hold that
+// goes on alone. The server goes on, since all its slices still arrive, so its caches hold that
 // frame, too. Before the next Begin, the state's owner must tell the state what became of the
 // slices that left (ModelState::ConfirmSent, ForgetSent).
 //
@@ -56,20 +57,16 @@ class SplitWalk {
   // Whether all slices of the frame have arrived.
   bool has_all() const { return missing_ == 0; }
 
-  enum class Progress : uint8_t {
-    kStepped,  // a stage has run
-    kWaits,    // the next stage reads a slice that has not arrived
-    kDone,     // the frame is committed
-    kRefused,  // a slice was bad; the frame is abandoned
-  };
+  // Runs a stage, unless that reads a slice that has not arrived. If a slice is bad, the frame is
+  // abandoned.
   Progress Step();
   bool is_open() const { return is_open_; }
   // One sentence, after kRefused.
   const std::string& fault() const { return fault_; }
 
-  // Finishes the frame without the peer, which still gets all its slices; also after an Abandon.
-  // REQUIRES: the robot's side.
-  void FinishAlone();
+  // Goes on without the peer, which still gets all its slices; also after an Abandon. Later steps
+  // compute all that is left. REQUIRES: the robot's side.
+  void GoOnAlone();
 
   // Ends the frame and marks the rest of it as stale. Slices that were packed still leave.
   void Abandon();

@@ -10,12 +10,15 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/codec/slice_codec.h"
 #include "common/exec/cpu_backend.h"
+#include "common/exec/forwarding_backend.h"
 #include "common/exec/slice.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/say.h"
@@ -34,58 +37,109 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-class RemoteTest : public FolderTest {
- protected:
-  // Connects robot and server until frames may be sent.
-  void Meet(const std::string& codec, const std::string& shape = "") {
-    channels_.emplace(shape.empty() ? LoopbackScript() : Shaped(shape));
-    session_.emplace(
-        channels_->server, store_, channels_->clock, kBuild,
-        [this](int64_t frame, const PictureView&, const PictureSpec&) {
-          decoded_.push_back(frame);
-        },
-        slowdown_);
-    connection_.emplace(channels_->robot, kBuild, "rover", PackForServers(*graph_));
-    message::Settings settings;
-    settings.mode = message::Settings::Mode::kRemote;
-    settings.shared.cache.policy = CacheConfig::Policy::kExact;
-    settings.shared.cache.geometry = geometry_;
-    settings.shared.most_scores = most_scores_;
-    settings.shared.slice_codec = SliceCodec::kRaw;
-    robot_.emplace(*connection_, *graph_, channels_->clock, settings, ParsePictureCodec(codec),
-                   [this](nanoseconds deadline) {
-                     Turn();
-                     return channels_->clock.Now() < deadline;
-                   });
-    while (!robot_->IsReady()) {
-      Turn();
+// A robot, and the session that serves it.
+struct Guest {
+  Guest(const LoopbackScript& script, ModelStore& store, const Graph& graph,
+        const message::Settings& settings, const std::string& codec,
+        RemoteServer::OnPicture on_picture = {}, Slowdown slowdown = {})
+      : channels(script),
+        session(channels.server, store, channels.clock, kBuild, std::move(on_picture), slowdown),
+        connection(channels.robot, kBuild, "rover", PackForServers(graph)),
+        robot(connection, graph, channels.clock, settings, ParsePictureCodec(codec)) {
+    while (!robot.IsReady()) {
+      session.Advance();
+      channels.RunFor(std::chrono::microseconds(100));
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
 
-  void Turn() {
-    const bool is_busy = is_server_busy_ || (others_turns_ > 0 && others_turns_-- > 0);
-    if (!is_busy) session_->Advance();
-    channels_->RunFor(std::chrono::microseconds(100));
+  void Begin(Clip& clip, const Rectangle& place) {
+    clip.Next();
+    robot.Begin(clip.picture(), place, clip.decision().number);
   }
 
-  bool Compute(nanoseconds give_up_at = RemoteRobot::kNever) {
-    clip_.Next();
-    return robot_->Compute(clip_.picture(), place_, clip_.decision().number, give_up_at);
+  ChannelPair channels;
+  Session session;
+  ServerConnection connection;
+  RemoteRobot robot;
+};
+
+// Counts what operators run.
+struct CountingBackend : ForwardingBackend {
+  explicit CountingBackend(int* runs)
+      : ForwardingBackend(std::make_unique<CpuBackend>()), runs(*runs) {}
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           Range rows) override {
+    ++runs;
+    ForwardingBackend::Run(handle, inputs, outputs, rows);
+  }
+  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+           PixelSets& sets, const PixelRunArgs& args) override {
+    ++runs;
+    ForwardingBackend::Run(handle, inputs, outputs, sets, args);
+  }
+  int& runs;
+};
+
+class RemoteTest : public FolderTest {
+ protected:
+  message::Settings Settings() const {
+    message::Settings settings;
+    settings.mode = message::Settings::Mode::kRemote;
+    settings.shared.cache.policy = CacheConfig::Policy::kExact;
+    settings.shared.cache.geometry = geometry_;
+    settings.shared.cache.flush = flush_;
+    settings.shared.most_scores = most_scores_;
+    settings.shared.slice_codec = SliceCodec::kRaw;
+    return settings;
+  }
+
+  // Connects robot and server until frames may be sent.
+  void Meet(const std::string& codec, const std::string& shape = "") {
+    guest_.emplace(
+        shape.empty() ? LoopbackScript() : Shaped(shape), store_, *graph_, Settings(), codec,
+        [this](int64_t frame, const PictureView&, const PictureSpec&) {
+          decoded_.push_back(frame);
+        },
+        slowdown_);
+  }
+
+  void Turn() {
+    const bool is_busy = is_server_busy_ || (others_turns_ > 0 && others_turns_-- > 0);
+    if (!is_busy) TakeStages(stages_a_turn_);
+    guest_->channels.RunFor(std::chrono::microseconds(100));
+  }
+
+  // Until there is nothing to do.
+  void TakeStages(int at_most) {
+    while (at_most-- > 0 && guest_->session.Advance()) continue;
+  }
+
+  void Begin() { guest_->Begin(clip_, place_); }
+
+  bool Compute(nanoseconds give_up_at = nanoseconds::max()) {
+    Begin();
+    Progress progress = guest_->robot.Step();
+    for (; progress == Progress::kWaits && guest_->channels.clock.Now() < give_up_at;
+         progress = guest_->robot.Step()) {
+      Turn();
+    }
+    if (progress != Progress::kDone) guest_->robot.Abandon();
+    return progress == Progress::kDone;
   }
 
   // Sends the next picture and gives it up after this time, while the server is busy.
   void GiveOneUp(nanoseconds after) {
     is_server_busy_ = true;
-    EXPECT_FALSE(Compute(channels_->clock.Now() + after));
-    EXPECT_EQ(robot_->GiveUp(), std::nullopt);
-    channels_->RunFor(milliseconds(1));
+    EXPECT_FALSE(Compute(guest_->channels.clock.Now() + after));
+    EXPECT_EQ(guest_->robot.GiveUp(), std::nullopt);
+    guest_->channels.RunFor(milliseconds(1));
     is_server_busy_ = false;
   }
 
   OutputNumbers Answered() const {
     OutputNumbers numbers;
-    ReadOutputs(robot_->outputs(), numbers);
+    ReadOutputs(guest_->robot.outputs(), numbers);
     return numbers;
   }
 
@@ -97,22 +151,22 @@ class RemoteTest : public FolderTest {
 
   void ExpectDenseAnswer() { EXPECT_EQ(Dense(), Answered()); }
 
-  uint64_t AnsweredBytes() const { return BytesSaid(channels_->server); }
+  uint64_t AnsweredBytes() const { return BytesSaid(guest_->channels.server); }
 
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), kHeight, kWidth);
   const std::shared_ptr<const CompiledModel> model_ =
       std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());
-  ModelStore store_{folder_, [] { return std::make_unique<CpuBackend>(); }};
+  int runs_ = 0;  // of operators, on the server
+  ModelStore store_{folder_, [this] { return std::make_unique<CountingBackend>(&runs_); }};
   ModelState dense_{model_};
   Clip clip_{kHeight, kWidth, 0, 7};
-  std::optional<ChannelPair> channels_;
-  std::optional<Session> session_;
-  std::optional<ServerConnection> connection_;
-  std::optional<RemoteRobot> robot_;
+  std::optional<Guest> guest_;
   Slowdown slowdown_;  // of the server
   Rectangle place_ = {{0, kHeight}, {0, kWidth}};
   bool is_server_busy_ = false;
   int others_turns_ = 0;  // before the server's next for this robot
+  int stages_a_turn_ = std::numeric_limits<int>::max();
+  int flush_ = 0;
   int most_scores_ = 0;
   CacheConfig::Geometry geometry_ = CacheConfig::Geometry::kNone;
   std::vector<int64_t> decoded_;
@@ -137,31 +191,31 @@ TEST_F(RemoteTest, CodecAndKeepingMayChangeWithEveryPicture) {
   const std::vector<std::string> codecs = {"blocks:raw", "png", "raw"};
   double kept_work = 0;
   for (int i = 0; i < 24; ++i) {
-    robot_->SetCodec(ParsePictureCodec(codecs[i / 2 % codecs.size()]));
-    robot_->SetServerKeeps(i % 4 != 3);
+    guest_->robot.SetCodec(ParsePictureCodec(codecs[i / 2 % codecs.size()]));
+    guest_->robot.SetServerKeeps(i % 4 != 3);
     ASSERT_TRUE(Compute()) << i;
     ExpectDenseAnswer();
-    const double work = robot_->part().work.share;
+    const double work = guest_->robot.part().work.share;
     if (i % 4 == 2) kept_work += work;
     if (i % 4 == 3) {
       EXPECT_EQ(work, 1.0) << i;
     }
   }
   EXPECT_LT(kept_work, 6.0) << "it still holds what it computed before";
-  EXPECT_EQ(connection_->fault(), "");
+  EXPECT_EQ(guest_->connection.fault(), "");
 }
 
 TEST_F(RemoteTest, FramesMayLieElsewhereFromOnePictureToTheNext) {
   for (const auto geometry : {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas}) {
     geometry_ = geometry;
     Meet("raw");
-    robot_->SetServerKeeps(true);
+    guest_->robot.SetServerKeeps(true);
     for (int i = 0; i < 24; ++i) {
       place_.rows = i / 4 % 2 == 0 ? Range{0, kHeight / 2} : Range{0, kHeight};
       ASSERT_TRUE(Compute()) << i;
       ExpectDenseAnswer();
       if (i % 4 == 0) {
-        EXPECT_TRUE(robot_->part().work.is_dense) << i;
+        EXPECT_TRUE(guest_->robot.part().work.is_dense) << i;
       }
     }
   }
@@ -192,12 +246,98 @@ TEST_F(RemoteTest, OnlyTheBestScoresComeBackWhereNoMoreAreRead) {
 TEST_F(RemoteTest, TheServerSaysHowLongAFrameWaitedForOthers) {
   Meet("raw");
   ASSERT_TRUE(Compute());
-  EXPECT_LT(robot_->times().server_queueing, milliseconds(1));
+  EXPECT_LT(guest_->robot.times().server_queueing, milliseconds(1));
   others_turns_ = 200;
   ASSERT_TRUE(Compute());
-  EXPECT_NEAR(Milliseconds(robot_->times().server_queueing), 20, 1);
+  EXPECT_NEAR(Milliseconds(guest_->robot.times().server_queueing), 20, 1);
   ASSERT_TRUE(Compute());
-  EXPECT_LT(robot_->times().server_queueing, milliseconds(1));
+  EXPECT_LT(guest_->robot.times().server_queueing, milliseconds(1));
+}
+
+// However long a robot's frame takes, another's waits for one stage of it at a time. Refreshes of
+// both lie in between.
+TEST_F(RemoteTest, RobotsTakeTurnsByTheStage) {
+  const auto shallow = MakeNetwork(TenNetworks()[2], kHeight, kWidth);
+  const size_t stages = shallow->operators.size();  // each is an operator here
+  ASSERT_LT(stages + 10, graph_->operators.size());
+  Meet("raw");
+  Guest quick(LoopbackScript(), store_, *shallow, Settings(), "raw");
+  ModelState quick_dense(
+      std::make_shared<const CompiledModel>(shallow, std::make_unique<CpuBackend>()));
+  Clip quick_clip(kHeight, kWidth, 0, 8);
+  // Returns how many turns it took until this robot had its outputs.
+  const auto take_turns = [&](RemoteRobot& waiting) {
+    size_t turns = 0;
+    for (Progress progress = Progress::kWaits; progress == Progress::kWaits;
+         progress = waiting.Step()) {
+      for (Guest* guest : {&*guest_, &quick}) {
+        const int before = runs_;
+        guest->session.Advance();
+        EXPECT_LE(runs_ - before, 1);
+        guest->channels.RunFor(std::chrono::microseconds(100));
+      }
+      ++turns;
+    }
+    return turns;
+  };
+  for (int i = 0; i < 8; ++i) {
+    SCOPED_TRACE(testing::Message() << "frame " << i);
+    for (Guest* guest : {&*guest_, &quick}) guest->robot.SetServerKeeps(i >= 2);
+    Begin();
+    quick.Begin(quick_clip, place_);
+    EXPECT_LE(take_turns(quick.robot), stages + 5);
+    quick_dense.SetPicture(quick_clip.picture());
+    quick_dense.Run();
+    OutputNumbers answered;
+    ReadOutputs(quick.robot.outputs(), answered);
+    EXPECT_EQ(Outputs(quick_dense), answered);
+    EXPECT_EQ(guest_->robot.Step(), Progress::kWaits);
+    take_turns(guest_->robot);
+    ExpectDenseAnswer();
+  }
+}
+
+// By a word of the robot's or by its next picture, which may also come into a refresh.
+TEST_F(RemoteTest, WhatIsGivenUpIsAbandonedBetweenTwoStages) {
+  flush_ = 7;
+  for (const auto geometry : {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas}) {
+    geometry_ = geometry;
+    for (const bool keeps : {false, true}) {
+      Meet("raw");
+      guest_->robot.SetServerKeeps(keeps);
+      for (int stages = 0; stages < 2 * static_cast<int>(graph_->operators.size()); ++stages) {
+        SCOPED_TRACE(testing::Message() << "keeps " << keeps << ", after " << stages / 2);
+        Begin();
+        guest_->channels.RunFor(milliseconds(1));
+        TakeStages(stages / 2);
+        if (stages % 2 == 0) {
+          const uint64_t said = AnsweredBytes();
+          guest_->robot.Abandon();
+          guest_->robot.GiveUp();
+          guest_->channels.RunFor(milliseconds(1));
+          const int runs = runs_;
+          TakeStages(1000);
+          EXPECT_EQ(runs_, runs);
+          EXPECT_EQ(AnsweredBytes(), said);
+        }
+        stages_a_turn_ = 1 + stages % 3;
+        ASSERT_TRUE(Compute());
+        ExpectDenseAnswer();
+      }
+    }
+  }
+}
+
+TEST_F(RemoteTest, AStepWaitsForNothing) {
+  Meet("raw");
+  is_server_busy_ = true;
+  Begin();
+  const auto begin = guest_->channels.clock.Now();
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(guest_->robot.Step(), Progress::kWaits);
+  EXPECT_EQ(guest_->channels.clock.Now(), begin);
+  guest_->channels.clock.Advance(ServerConnection::kPatience);
+  EXPECT_EQ(guest_->robot.Step(), Progress::kRefused);
+  EXPECT_EQ(guest_->connection.fault(), "the server is too slow");
 }
 
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
@@ -213,7 +353,7 @@ TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
 TEST_F(RemoteTest, ALateAnswerIsNotTakenForTheNextFrames) {
   Meet("raw", "1000mbit,20ms");
   for (int i = 0; i < 5; ++i) {
-    ASSERT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
+    ASSERT_FALSE(Compute(guest_->channels.clock.Now() + milliseconds(30)));
     ASSERT_TRUE(Compute());
     ExpectDenseAnswer();
   }
@@ -230,20 +370,20 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
     AppendCodedSlice(SliceCodec::kRaw, slice, &answer.outputs.emplace_back());
   }
   answer.frame = 1;
-  Say(channels_->server, answer);
+  Say(guest_->channels.server, answer);
   is_server_busy_ = true;
-  EXPECT_FALSE(Compute(channels_->clock.Now() + milliseconds(30)));
-  EXPECT_EQ(connection_->fault(), "a slice does not have all pixels");
+  EXPECT_FALSE(Compute(guest_->channels.clock.Now() + milliseconds(30)));
+  EXPECT_EQ(guest_->connection.fault(), "a slice does not have all pixels");
 }
 
 TEST_F(RemoteTest, WhatWasSaidBeforeNewSettingsIsIgnored) {
   Meet("raw");
   is_server_busy_ = true;
-  Say(channels_->server, message::Slice());
-  channels_->RunFor(milliseconds(1));
-  connection_->Use(connection_->settings());
-  EXPECT_FALSE(robot_->IsReady());
-  EXPECT_EQ(connection_->fault(), "");
+  Say(guest_->channels.server, message::Slice());
+  guest_->channels.RunFor(milliseconds(1));
+  guest_->connection.Use(guest_->connection.settings());
+  EXPECT_FALSE(guest_->robot.IsReady());
+  EXPECT_EQ(guest_->connection.fault(), "");
 }
 
 TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
@@ -252,22 +392,22 @@ TEST_F(RemoteTest, ASlowServerSleepsBeforeItAnswers) {
   slowdown_ = {2, busy, [&](auto) { said.push_back(AnsweredBytes()); }};
   Meet("raw");
   ASSERT_TRUE(Compute());
-  EXPECT_EQ(said.size(), 2u) << "after decoding, and after computing";
+  EXPECT_GT(said.size(), 5u) << "after decoding, and after each stage";
   EXPECT_LT(said.back(), AnsweredBytes());
 }
 
 TEST_F(RemoteTest, APictureStandsAloneOnlyAfterOneThatDidNotLeave) {
   Meet("blocks:raw");
   ASSERT_TRUE(Compute());
-  const uint64_t of_whole = robot_->part().sent_bytes;
+  const uint64_t of_whole = guest_->robot.part().sent_bytes;
   GiveOneUp(milliseconds(1));
   ASSERT_TRUE(Compute());
   ExpectDenseAnswer();
-  EXPECT_LT(robot_->part().sent_bytes, of_whole);
+  EXPECT_LT(guest_->robot.part().sent_bytes, of_whole);
   GiveOneUp(nanoseconds(0));
   ASSERT_TRUE(Compute());
   ExpectDenseAnswer();
-  EXPECT_EQ(robot_->part().sent_bytes, of_whole);
+  EXPECT_EQ(guest_->robot.part().sent_bytes, of_whole);
 }
 
 }  // namespace

@@ -239,6 +239,27 @@ TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
   EXPECT_EQ(world.robot().TakeLateAnswer(), std::nullopt);
 }
 
+TEST_F(SessionTest, AStepWaitsForNothing) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  world.robot().SetCuts({{world.places()[4], 0}});
+  const auto& decision = world.Change(kHeight, kWidth);
+  const auto begin = world.now();
+  ASSERT_TRUE(world.Begin(decision));
+  size_t stages = 0;
+  while (world.robot().Step() == Progress::kStepped)
+    EXPECT_EQ(world.state().next_stage(), ++stages);
+  EXPECT_GT(stages, 3u);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(world.robot().Step(), Progress::kWaits);
+  EXPECT_EQ(world.now(), begin);
+  world.channels().clock.Advance(ServerConnection::kPatience);
+  EXPECT_EQ(world.robot().Step(), Progress::kRefused);
+  EXPECT_EQ(world.connection().fault(), "the server is too slow");
+  world.TakeSteps();
+  world.ExpectDenseAnswer();
+}
+
 TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
@@ -437,7 +458,12 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
   SplitRobot robot(connection, state, clock, settings);
   Clip clip(kHeight, kWidth, ShiftStep(*graph, kHeight / 2), 7);
   for (int i = 0; i < 1000 && robot.counts().together < 100; ++i) {
-    robot.Execute(clip.Next(), clip.picture(), {});
+    const FrameDecision& decision = clip.Next();
+    if (robot.Begin(decision, clip.picture(), {})) {
+      while (robot.Step() != Progress::kDone) continue;
+    } else {
+      state.Apply(decision, clip.picture(), {});
+    }
     dense.SetPicture(clip.picture());
     dense.Run();
     ASSERT_EQ(Outputs(dense), Outputs(state)) << "frame " << i;

@@ -67,13 +67,8 @@ class SessionWorld {
     robot_.reset();
     message::Settings settings;
     settings.shared.slice_codec = SliceCodec::kRaw;
-    robot_ = std::make_unique<SplitRobot>(
-        *connection_, state_, channels_->clock, settings,
-        [this](auto deadline) {
-          Turn();
-          return channels_->clock.Now() < deadline;
-        },
-        robot_slowdown_);
+    robot_ = std::make_unique<SplitRobot>(*connection_, state_, channels_->clock, settings,
+                                          robot_slowdown_);
   }
 
   // Takes effect at the next Connect.
@@ -114,7 +109,11 @@ class SessionWorld {
   void Answer(std::chrono::nanoseconds time = SplitRobot::kNever) { Answer(clip_.Next(), time); }
   void Answer(const FrameDecision& decision, std::chrono::nanoseconds time = SplitRobot::kNever) {
     const bool waits = time == SplitRobot::kNever || decision.kind == FrameDecision::Kind::kRefresh;
-    robot_->Execute(decision, clip_.picture(), policy_, waits ? SplitRobot::kNever : now() + time);
+    if (Begin(decision, waits ? SplitRobot::kNever : now() + time)) {
+      TakeSteps();
+    } else {
+      state_.Apply(decision, clip_.picture(), policy_);
+    }
     if (policy_.threshold > 0.0f && !policy_.spreads && robot_->computed_all()) {
       policy_.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(state_));
     }
@@ -160,6 +159,20 @@ class SessionWorld {
       bytes += ChangedBytes(*graph_, transfers[i], before[i], Numbers(dense_, transfers[i].value));
     }
     return {bytes, transfers.size()};
+  }
+
+  bool Begin(const FrameDecision& decision,
+             std::chrono::nanoseconds give_up_at = SplitRobot::kNever) {
+    return robot_->Begin(decision, clip_.picture(), policy_, give_up_at);
+  }
+  // To the frame's end, while everything else goes on.
+  void TakeSteps() {
+    Progress progress = robot_->Step();
+    for (; progress != Progress::kDone; progress = robot_->Step()) {
+      if (progress == Progress::kStepped) continue;
+      const bool may_come = progress == Progress::kWaits && now() < robot_->give_up_at();
+      may_come ? Turn() : robot_->Abandon();
+    }
   }
 
   std::chrono::nanoseconds now() const { return channels_->clock.Now(); }

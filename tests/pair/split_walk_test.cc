@@ -30,8 +30,6 @@
 namespace cacheinf {
 namespace {
 
-using Progress = SplitWalk::Progress;
-
 WalkPair OnADevice(const Network& network) {
   const auto model = ModelOf(network, MakeEmulatedCudaBackend(/*seed=*/5));
   return {model, model, ModelOf(network), {{}, Keep::kAll}, {}};

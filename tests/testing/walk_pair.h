@@ -190,7 +190,7 @@ class WalkPair {
     while (robot_walk_.is_open() || server_walk_->is_open()) {
       if (robot_walk_.is_open() && turns-- == 0) {
         robot_gave_up = true;
-        robot_walk_.FinishAlone();
+        robot_walk_.GoOnAlone();
       }
       switch ((by_chance ? static_cast<uint32_t>(random_()) : next++) % 4) {
         case 0:
@@ -215,9 +215,9 @@ class WalkPair {
   void Step(SplitWalk& walk) {
     if (!walk.is_open()) return;
     const size_t sent = slices_;
-    const SplitWalk::Progress progress = walk.Step();
-    ASSERT_NE(progress, SplitWalk::Progress::kRefused);
-    if (progress == SplitWalk::Progress::kStepped) return;
+    const Progress progress = walk.Step();
+    ASSERT_NE(progress, Progress::kRefused);
+    if (progress == Progress::kStepped) return;
     ASSERT_EQ(slices_, sent);
   }
 
