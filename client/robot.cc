@@ -119,9 +119,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.stamp = frame.stamp;
   answer.deadline_ms = config_.deadline_ms;
   answer.emulation = config_.server.emulate;
-  answer.times = execution.times;
-  answer.work = execution.work;
-  answer.server = execution.server;
+  static_cast<FrameExpense&>(answer) = execution;
   answer.content = reader_.Read(outputs(), Seen());
   if (most_repeats_ > 0) kept_ = answer;
   repeats_ = 0;

@@ -1,7 +1,5 @@
 #include "client/answer/answer.h"
 
-#include <algorithm>
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -90,14 +88,14 @@ std::optional<std::vector<ClassLine>> ClassLines(const AnswerContent& content) {
 }
 
 void VisitFields(const PixelRuns& mask, auto& visit) {
-  visit("size", std::array<int, 2>{mask.height, mask.width}, "Height and width of the frame.");
+  visit("size", std::vector{mask.height, mask.width}, "Height and width of the frame.");
   visit("counts", mask.lengths,
         "Lengths of runs outside and inside the thing in turn, column by column: COCO's "
         "uncompressed run lengths.");
 }
 
 void VisitFields(const Detection& box, auto& visit) {
-  std::vector<std::array<double, 2>> corners;
+  std::vector<std::vector<double>> corners;
   for (const Keypoint& corner : box.corners) corners.push_back({corner.x, corner.y});
   VisitClass(box.label.index, visit);
   visit("score", box.label.score, "How sure the network is, 0 to 1.");
@@ -218,11 +216,6 @@ void VisitFields(const Answer& answer, auto& visit) {
 
 // --- What visits them ------------------------------------------------------------------------
 
-template <typename T>
-inline constexpr bool kIsList = kIsVector<T>;
-template <typename T, size_t kCount>
-inline constexpr bool kIsList<std::array<T, kCount>> = true;
-
 class LineWriter {
  public:
   explicit LineWriter(const AnswerReader& reader) : reader_(reader) {}
@@ -252,7 +245,7 @@ class LineWriter {
       return field.number;
     } else if constexpr (std::is_same_v<T, FrameTimes::Time>) {
       return Milliseconds(field);
-    } else if constexpr (kIsList<T>) {
+    } else if constexpr (kIsVector<T>) {
       Json list = Json::array();
       for (const auto& item : field) list.push_back(Of(item));
       return list;
@@ -311,7 +304,7 @@ class SchemaWriter {
       return {{"type", "number"}};
     } else if constexpr (std::is_same_v<T, std::string>) {
       return {{"type", "string"}};
-    } else if constexpr (kIsList<T>) {
+    } else if constexpr (kIsVector<T>) {
       return {{"type", "array"}, {"items", Of<typename T::value_type>(first)}};
     } else {
       SchemaWriter writer;
@@ -325,11 +318,6 @@ class SchemaWriter {
 };
 
 }  // namespace
-
-std::optional<double> Answer::share() const {
-  if (work ? work->is_dense : !server || server->work.is_dense) return std::nullopt;
-  return std::min(1.0, (work ? work->share : 0.0) + (server ? server->work.share : 0.0));
-}
 
 bool Answer::is_late() const { return deadline_ms > 0 && Milliseconds(latency()) > deadline_ms; }
 

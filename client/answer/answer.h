@@ -15,22 +15,17 @@
 namespace cacheinf {
 
 // A robot's answer to a frame.
-struct Answer {
+struct Answer : FrameExpense {
   int64_t frame = 0;
   int64_t computed_from = 0;          // the frame the content is from: this one or an earlier one
   std::chrono::nanoseconds stamp{0};  // of the frame
-  FrameTimes times;
-  std::optional<FrameWork> work;     // if results are kept
-  std::optional<GuardState> guard;   // if a guard watches
-  std::optional<ServerPart> server;  // if a server took part
-  double deadline_ms = 0;            // for the latency; 0: none
+  std::optional<GuardState> guard;    // if a guard watches
+  double deadline_ms = 0;             // for the latency; 0: none
   std::string emulation;  // slowdown of the robot and its link (--emulate), for experiments
   std::string plan;       // the plan that computed it, in mode cacheinf: "local cache"
   std::optional<std::chrono::nanoseconds> predicted;  // the latency predicted by the chosen plan
   AnswerContent content;
 
-  // The share of a dense run's multiply-adds, on both sides; nothing if all was computed.
-  std::optional<double> share() const;
   std::chrono::nanoseconds latency() const { return times.latency(); }
   bool is_late() const;
 };

@@ -14,6 +14,7 @@ namespace cacheinf {
 
 CACHEINF_FIELDS(MemoryReport, arena_bytes, no_cache_bytes, cache_all_bytes, activation_bytes,
                 persistent_bytes, lower_bound_bytes, scratch_bytes)
+CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
 
 namespace {
 
@@ -84,13 +85,15 @@ std::vector<Measure> MeasuresOf(const Agreement& agreement) {
   return measures;
 }
 
+std::string EvidenceText(int64_t with_evidence, int64_t all) {
+  if (with_evidence == all) return "";
+  return with_evidence == 0 ? ", none of which had anything to compare"
+                            : fmt::format(", {} had anything to compare", with_evidence);
+}
+
 std::string ToText(const Agreement& agreement) {
   std::string text = fmt::format("checked  {} frames against dense", agreement.frames());
-  const int64_t with_evidence = agreement.frames_with_evidence();
-  if (with_evidence < agreement.frames()) {
-    text += with_evidence == 0 ? ", none of which had anything to compare"
-                               : fmt::format(", {} had anything to compare", with_evidence);
-  }
+  text += EvidenceText(agreement.frames_with_evidence(), agreement.frames());
   for (const Measure& measure : MeasuresOf(agreement)) {
     if (measure.value) text += fmt::format(", {} {:.4f}", measure.label, *measure.value);
   }
@@ -173,11 +176,7 @@ std::string ToText(const GuardReport& guard) {
                         guard.changes > 0 ? " since the last change of level" : "");
   }
   text += fmt::format(", {} samples", guard.samples);
-  if (guard.with_evidence < guard.samples) {
-    text += guard.with_evidence == 0
-                ? ", none of which had anything to compare"
-                : fmt::format(", {} had anything to compare", guard.with_evidence);
-  }
+  text += EvidenceText(guard.samples_with_evidence, guard.samples);
   return text +
          fmt::format(", {} of them bad, {} changes of level\n", guard.bad_samples, guard.changes);
 }
@@ -186,11 +185,7 @@ Json Describe(const GuardReport& guard) {
   Json json = {{"level", NameOf(guard.state.level)}};
   if (guard.state.agreement) json["agreement"] = *guard.state.agreement;
   json["in_doubt"] = guard.state.is_in_doubt;
-  json["samples"] = guard.samples;
-  json["samples_with_evidence"] = guard.with_evidence;
-  json["whole_samples"] = guard.whole_samples;
-  json["bad_samples"] = guard.bad_samples;
-  json["changes"] = guard.changes;
+  json.update(WriteFields<SampleCounts>(guard));
   for (size_t i = 0; i < guard.frames.size(); ++i) {
     json["frames"][NameOf(static_cast<SafetyLevel>(i))] = guard.frames[i];
   }
@@ -253,16 +248,13 @@ Json Describe(const ServerShares& server) {
   if (!server.link) return json;
   json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
                   {"received_wire_bytes", server.link->received.wire}};
-  if (IsKnown(server.link->bandwidth)) {
-    json["link"][KeyOf("bits_per_second", *server.link->bandwidth)] =
-        server.link->bandwidth->bits_per_second;
-    json["link"]["bandwidth_age_ms"] = Milliseconds(server.link->bandwidth->age);
-  }
-  if (IsKnown(server.link->bandwidth_back)) {
-    json["link"][KeyOf("bits_per_second_back", *server.link->bandwidth_back)] =
-        server.link->bandwidth_back->bits_per_second;
-    json["link"]["bandwidth_back_age_ms"] = Milliseconds(server.link->bandwidth_back->age);
-  }
+  const auto add = [&](const std::optional<Bandwidth>& bandwidth, const std::string& back) {
+    if (!IsKnown(bandwidth)) return;
+    json["link"][KeyOf("bits_per_second" + back, *bandwidth)] = bandwidth->bits_per_second;
+    json["link"]["bandwidth" + back + "_age_ms"] = Milliseconds(bandwidth->age);
+  };
+  add(server.link->bandwidth, "");
+  add(server.link->bandwidth_back, "_back");
   if (server.link->round_trip) {
     json["link"]["round_trip_ms"] = Milliseconds(server.link->round_trip->time);
     json["link"]["round_trip_age_ms"] = Milliseconds(server.link->round_trip->age);

@@ -169,7 +169,7 @@ TEST(MessagesTest, FieldsAreChecked) {
               s.shared.cache.growth = 65;
             }).substr(0, settings.size() + 30),
             settings + "cache is not a configuration: ");
-  EXPECT_EQ(Refusal(Answer{.active = 1.5f}),
+  EXPECT_EQ(Refusal(Answer{.work = {.active = 1.5}}),
             "a message of kind 'answer' is invalid: active is out of bounds");
 }
 
