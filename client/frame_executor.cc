@@ -122,7 +122,8 @@ void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Tim
   due_ = due;
   begin_ = clock_.Now();
   alone_ = AloneIn(verdict);
-  last_ = {.seen = frame.picture};
+  last_ = {};
+  last_.seen = frame.picture;
   if (plan_.kind == Plan::Kind::kRemote && IsServerReady()) {
     last_.kind = Plan::Kind::kRemote;
   } else {

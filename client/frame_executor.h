@@ -39,11 +39,8 @@ struct FittedFrame {
 };
 
 // How a frame was executed.
-struct Execution {
+struct Execution : FrameExpense {
   const FrameDecision* decision = nullptr;  // null: the server decided
-  std::optional<FrameWork> work = {};       // if results are kept
-  FrameTimes times = {};                    // parts of what computing took
-  std::optional<ServerPart> server = {};    // if a server took part
   Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
   PictureView seen = {};                    // what the network saw
   Homography model_from_seen = {};

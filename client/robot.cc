@@ -116,9 +116,7 @@ Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds be
   answer.stamp = frame.stamp;
   answer.deadline_ms = config_.deadline_ms;
   answer.emulation = config_.server.emulate;
-  answer.times = execution.times;
-  answer.work = execution.work;
-  answer.server = execution.server;
+  static_cast<FrameExpense&>(answer) = execution;
   answer.content = reader_.Read(outputs(), Seen());
   if (most_repeats_ > 0) kept_ = answer;
   repeats_ = 0;
@@ -174,14 +172,11 @@ void Robot::NoteFrame(Answer& answer) {
     answer.predicted = std::chrono::duration_cast<nanoseconds>(
         std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
   }
-  PlanChooser::Taken taken = {.executed = execution.kind, .share = answer.share()};
-  const FrameTimes& times = answer.times;
-  taken.latency_ms = Milliseconds(times.latency());
-  taken.server_ms = Milliseconds(times.server_decoding + times.server_computing);
-  taken.waiting_ms = Milliseconds(times.waiting);
-  taken.queue_ms = Milliseconds(times.server_queueing);
-  if (answer.server) taken.sent_bytes = static_cast<double>(answer.server->sent_bytes);
-  chooser_->Note(taken);
+  const uint64_t sent_bytes = answer.server ? answer.server->sent_bytes : 0;
+  chooser_->Note({.executed = execution.kind,
+                  .times = answer.times,
+                  .sent_bytes = static_cast<double>(sent_bytes),
+                  .share = answer.share()});
 }
 
 std::string Robot::WhyPlan() const {

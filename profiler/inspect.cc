@@ -17,6 +17,14 @@
 #include "common/model/graph/words.h"
 
 namespace cacheinf {
+
+CACHEINF_FIELDS(OperatorReport, id, name, kind, fused, groups, reads, shape, parameters,
+                multiply_adds, operations, bytes)
+// Its totals.
+CACHEINF_FIELDS(ModelReport, local_operators, parameters, multiply_adds, operations, bytes)
+CACHEINF_FIELDS(CacheMemory, no_cache_bytes, cache_all_bytes)
+CACHEINF_FIELDS(CacheChoice, kept, bytes, extra_work)
+
 namespace {
 
 bool IsFunction(const Function& function) { return function.kind != Function::Kind::kIdentity; }
@@ -80,8 +88,7 @@ OperatorReport InspectOne(const Graph& graph, OpId id) {
   report.multiply_adds = cost.multiply_adds;
   report.operations = cost.operations;
   for (ValueId output : op.outputs) {
-    report.activation_bytes +=
-        ElementCount(graph.value(output).shape) * static_cast<int64_t>(sizeof(float));
+    report.bytes += ElementCount(graph.value(output).shape) * static_cast<int64_t>(sizeof(float));
   }
   return report;
 }
@@ -141,16 +148,12 @@ nlohmann::json AxisJson(const AxisWindow& axis) {
   return json;
 }
 
-const char* TypeText(const Value& value) {
-  return value.type == DataType::kInt64 ? "int64" : "float32";
-}
-
 // "input   1x3x384x640  float32  images".
 std::string ValuesText(std::string_view what, const std::vector<Value>& values, size_t width) {
   std::string text;
   for (const Value& value : values) {
     text += fmt::format("{:<8}{:<{}}  {:<7}  {}\n", what, ToString(value.shape), width,
-                        TypeText(value), OneLine(value.name));
+                        NameOf(value.type), OneLine(value.name));
   }
   return text;
 }
@@ -190,7 +193,7 @@ std::string NotesText(const ModelNotes& notes) {
 nlohmann::json ValuesJson(const std::vector<Value>& values) {
   nlohmann::json list = nlohmann::json::array();
   for (const Value& value : values) {
-    list.push_back({{"name", value.name}, {"shape", value.shape}, {"type", TypeText(value)}});
+    list.push_back({{"name", value.name}, {"shape", value.shape}, {"type", NameOf(value.type)}});
   }
   return list;
 }
@@ -212,16 +215,14 @@ std::string MemoryText(const ModelReport& report) {
 }
 
 nlohmann::json MemoryJson(const ModelReport& report) {
-  nlohmann::json budgets = nlohmann::json::array();
+  nlohmann::json json = WriteFields(report.memory);
+  json["budgets"] = nlohmann::json::array();
   for (const BudgetReport& budget : report.budgets) {
-    budgets.push_back({{"budget_bytes", budget.budget_bytes},
-                       {"bytes", budget.choice.bytes},
-                       {"kept", budget.choice.kept},
-                       {"extra_work", budget.choice.extra_work}});
+    nlohmann::json entry = WriteFields(budget.choice);
+    entry["budget_bytes"] = budget.budget_bytes;
+    json["budgets"].push_back(std::move(entry));
   }
-  return {{"no_cache_bytes", report.memory.no_cache_bytes},
-          {"cache_all_bytes", report.memory.cache_all_bytes},
-          {"budgets", std::move(budgets)}};
+  return json;
 }
 
 }  // namespace
@@ -237,7 +238,7 @@ ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets) {
     OperatorReport op = InspectOne(graph, static_cast<OpId>(i));
     report.multiply_adds += op.multiply_adds;
     report.operations += op.operations;
-    report.activation_bytes += op.activation_bytes;
+    report.bytes += op.bytes;
     report.local_operators += op.is_local;
     for (ValueId input : graph.operators[i].inputs) {
       const Value& value = graph.value(input);
@@ -281,7 +282,7 @@ std::string ToText(const ModelReport& report) {
                         op.id, KindAndFused(op), kind_width, op.is_local ? "yes" : "no",
                         ToString(op.shape), shape_width, WindowAndGroups(op), window_width,
                         op.parameters, static_cast<double>(op.operations) / 1e9,
-                        static_cast<double>(op.activation_bytes) / 1024.0, OneLine(op.name));
+                        static_cast<double>(op.bytes) / 1024.0, OneLine(op.name));
   }
   text += fmt::format(
       "{}: {} operators, {} of them local; {:.3f} M parameters, {:.3f} GMAC, {:.3f} GFLOP, {:.1f} "
@@ -289,44 +290,30 @@ std::string ToText(const ModelReport& report) {
       OneLine(report.name), report.operators.size(), report.local_operators,
       static_cast<double>(report.parameters) / 1e6, static_cast<double>(report.multiply_adds) / 1e9,
       static_cast<double>(report.operations) / 1e9,
-      static_cast<double>(report.activation_bytes) / (1024.0 * 1024.0));
+      static_cast<double>(report.bytes) / (1024.0 * 1024.0));
   return text + MemoryText(report);
 }
 
 nlohmann::json ToJson(const ModelReport& report) {
   nlohmann::json operators = nlohmann::json::array();
   for (const OperatorReport& op : report.operators) {
-    nlohmann::json entry = {{"id", op.id},
-                            {"name", op.name},
-                            {"kind", op.kind},
-                            {"fused", op.fused},
-                            {"local", op.is_local},
-                            {"groups", op.groups},
-                            {"reads", op.reads},
-                            {"shape", op.shape},
-                            {"parameters", op.parameters},
-                            {"multiply_adds", op.multiply_adds},
-                            {"operations", op.operations},
-                            {"bytes", op.activation_bytes}};
+    nlohmann::json entry = WriteFields(op);
+    entry["local"] = op.is_local;
     if (op.window) {
       entry["window"] = {{"rows", AxisJson(op.window->rows)},
                          {"columns", AxisJson(op.window->columns)}};
     }
     operators.push_back(std::move(entry));
   }
+  nlohmann::json totals = WriteFields(report);
+  totals["operators"] = report.operators.size();
   return {{"model", report.name},
           {"inputs", ValuesJson(report.inputs)},
           {"outputs", ValuesJson(report.outputs)},
           {"notes", WriteFields(report.notes)},
           {"operators", std::move(operators)},
           {"memory", MemoryJson(report)},
-          {"totals",
-           {{"operators", report.operators.size()},
-            {"local_operators", report.local_operators},
-            {"parameters", report.parameters},
-            {"multiply_adds", report.multiply_adds},
-            {"operations", report.operations},
-            {"bytes", report.activation_bytes}}}};
+          {"totals", std::move(totals)}};
 }
 
 }  // namespace cacheinf

@@ -31,7 +31,7 @@ struct OperatorReport {
   int64_t parameters = 0;        // numbers in its constant inputs
   int64_t multiply_adds = 0;     // of convolutions and matrix products
   int64_t operations = 0;        // floating-point ones: two per multiply-add, and all others
-  int64_t activation_bytes = 0;  // its results, as 32-bit floats
+  int64_t bytes = 0;             // of its results, as 32-bit floats
 };
 
 // Which maps to keep from frame to frame under a memory limit.
@@ -49,7 +49,7 @@ struct ModelReport {
   int64_t parameters = 0;  // a constant that several operators read counts once
   int64_t multiply_adds = 0;
   int64_t operations = 0;
-  int64_t activation_bytes = 0;
+  int64_t bytes = 0;
   int local_operators = 0;
   size_t values = 0;                  // without constants
   CacheMemory memory;                 // for activations, with nothing and everything kept

@@ -13,9 +13,25 @@
 #include <sstream>
 #include <string_view>
 
+#include "common/base/json_fields.h"
 #include "sparse_ops/cpu/simd_targets.h"
 
 namespace cacheinf {
+
+template <MaybeConst<CudaDevice> T, typename Visit>
+void VisitFields(T& device, Visit& visit) {
+  visit("name", device.name);
+  visit("compute_capability", std::vector{device.compute_major, device.compute_minor});
+  visit("multiprocessors", device.multiprocessors);
+  visit("memory_bytes", device.memory_bytes);
+}
+CACHEINF_FIELDS(CudaReport, built_in, runtime_version, driver_version, devices)
+CACHEINF_FIELDS(MpiLibrary, version, cuda_aware)
+CACHEINF_FIELDS(Machine::CpuCache, level, kind, bytes)
+CACHEINF_FIELDS(Machine, cpu, logical_cores, usable_cores, cpu_quota, caches, simd_targets,
+                memory_bytes, os, kernel, cacheinf, compiler, build_type, libtorch, opencv, mpi,
+                cuda)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,11 +161,11 @@ Machine DescribeMachine() {
   if (uname(&kernel) == 0) {
     machine.kernel = std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine;
   }
-  machine.cacheinf_version = CACHEINF_VERSION;
+  machine.cacheinf = CACHEINF_VERSION;
   machine.compiler = CACHEINF_COMPILER;
   machine.build_type = CACHEINF_BUILD_TYPE;
-  machine.libtorch_version = CACHEINF_LIBTORCH_VERSION;
-  machine.opencv_version = CACHEINF_OPENCV_VERSION;
+  machine.libtorch = CACHEINF_LIBTORCH_VERSION;
+  machine.opencv = CACHEINF_OPENCV_VERSION;
   machine.mpi = QueryMpi();
   machine.cuda = QueryCuda();
   return machine;
@@ -166,10 +182,10 @@ std::string ToText(const Machine& machine) {
   text << "memory       " << static_cast<int64_t>(static_cast<double>(machine.memory_bytes) / kMebi)
        << " MiB\n";
   text << "system       " << machine.os << ", " << machine.kernel << "\n";
-  text << "cacheinf     " << machine.cacheinf_version << ", " << machine.build_type << ", "
+  text << "cacheinf     " << machine.cacheinf << ", " << machine.build_type << ", "
        << machine.compiler << "\n";
-  text << "libtorch     " << machine.libtorch_version << "\n";
-  text << "opencv       " << machine.opencv_version << "\n";
+  text << "libtorch     " << machine.libtorch << "\n";
+  text << "opencv       " << machine.opencv << "\n";
   text << "mpi          " << machine.mpi.Describe() << "\n";
   text << "cuda         " << CudaText(machine.cuda) << "\n";
   text << "fingerprint  " << Fingerprint(machine) << "\n";
@@ -177,46 +193,17 @@ std::string ToText(const Machine& machine) {
 }
 
 nlohmann::json ToJson(const Machine& machine) {
-  nlohmann::json caches = nlohmann::json::array();
-  for (const Machine::CpuCache& cache : machine.caches) {
-    caches.push_back({{"level", cache.level}, {"kind", cache.kind}, {"bytes", cache.bytes}});
-  }
-  nlohmann::json devices = nlohmann::json::array();
-  for (const CudaDevice& device : machine.cuda.devices) {
-    devices.push_back({{"name", device.name},
-                       {"compute_capability", {device.compute_major, device.compute_minor}},
-                       {"multiprocessors", device.multiprocessors},
-                       {"memory_bytes", device.memory_bytes}});
-  }
-  return {{"cpu", machine.cpu},
-          {"logical_cores", machine.logical_cores},
-          {"usable_cores", machine.usable_cores},
-          {"cpu_quota", machine.cpu_quota},
-          {"caches", caches},
-          {"simd_targets", machine.simd_targets},
-          {"memory_bytes", machine.memory_bytes},
-          {"os", machine.os},
-          {"kernel", machine.kernel},
-          {"cacheinf", machine.cacheinf_version},
-          {"compiler", machine.compiler},
-          {"build_type", machine.build_type},
-          {"libtorch", machine.libtorch_version},
-          {"opencv", machine.opencv_version},
-          {"mpi", {{"version", machine.mpi.version}, {"cuda_aware", machine.mpi.cuda_aware}}},
-          {"cuda",
-           {{"built_in", machine.cuda.built_in},
-            {"runtime_version", machine.cuda.runtime_version},
-            {"driver_version", machine.cuda.driver_version},
-            {"devices", devices}}},
-          {"fingerprint", Fingerprint(machine)}};
+  FieldsJson json = WriteFields(machine);
+  json["fingerprint"] = Fingerprint(machine);
+  return json;
 }
 
 std::string Fingerprint(const Machine& machine) {
   std::ostringstream facts;
   facts << machine.cpu << '|' << machine.usable_cores << '|' << machine.cpu_quota << '|'
         << CachesText(machine.caches) << '|' << Join(machine.simd_targets) << '|'
-        << machine.memory_bytes << '|' << machine.cacheinf_version << '|' << machine.compiler << '|'
-        << machine.build_type << '|' << machine.libtorch_version << '|' << CudaText(machine.cuda);
+        << machine.memory_bytes << '|' << machine.cacheinf << '|' << machine.compiler << '|'
+        << machine.build_type << '|' << machine.libtorch << '|' << CudaText(machine.cuda);
   // FNV-1a, whose result does not depend on the standard library.
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : facts.str()) {

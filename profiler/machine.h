@@ -30,11 +30,12 @@ struct Machine {
   std::string os;
   std::string kernel;
 
-  std::string cacheinf_version;
+  // Versions.
+  std::string cacheinf;
   std::string compiler;
   std::string build_type;
-  std::string libtorch_version;
-  std::string opencv_version;
+  std::string libtorch;
+  std::string opencv;
   MpiLibrary mpi;
   CudaReport cuda;
 };

@@ -1,10 +1,8 @@
 #include "profiler/scheme_file.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -25,13 +23,7 @@ constexpr Real kMs = {0, 1e9, "milliseconds"};
 
 }  // namespace
 
-template <MaybeConst<SchemeKey> T, typename Visit>
-void VisitFields(T& key, Visit& visit) {
-  visit("build", key.build);
-  visit("machine", key.machine);
-  visit("model", key.model);
-  visit("threads", key.threads);
-}
+CACHEINF_FIELDS(SchemeKey, build, machine, model, threads)
 
 template <MaybeConst<LayerTimes> T, typename Visit>
 void VisitFields(T& layer, Visit& visit) {
@@ -86,17 +78,15 @@ std::optional<MeasuredLayers> ReadSchemeFile(const fs::path& path, const SchemeK
 }
 
 void WriteSchemeFile(const fs::path& path, const SchemeKey& key, const MeasuredLayers& layers) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  // Robots that start at once must not write to the same file.
-  const fs::path unfinished = path.string() + fmt::format(".{}", getpid());
-  std::ofstream file(unfinished, std::ios::binary);
-  file << WriteFields(SchemeFileContent{kFormat, key, layers}).dump(2) << "\n" << std::flush;
-  if (file) fs::rename(unfinished, path, error);
-  if (file && !error) return;
-  fs::remove(unfinished, error);
-  LogWarning(fmt::format("{} cannot be written: schemes are measured at the next start as well",
-                         path.string()));
+  const std::string text = WriteFields(SchemeFileContent{kFormat, key, layers}).dump(2) + "\n";
+  const std::string_view all = text;
+  try {
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    ReplaceFile(path, {&all, 1});
+  } catch (const InputError& error) {
+    LogWarning(fmt::format("{}: schemes are measured at the next start as well", error.what()));
+  }
 }
 
 }  // namespace cacheinf

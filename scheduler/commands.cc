@@ -123,10 +123,8 @@ bool IsKeptIn(const std::filesystem::path& path) {
 // A death leaves the file as it was before, or whole.
 void Replace(const std::filesystem::path& path, const std::string& text) {
   if (!IsKeptIn(path)) return WriteFile(path, text);
-  const std::filesystem::path file = std::filesystem::weakly_canonical(path);
-  const std::filesystem::path unfinished = file.string() + ".unfinished";
-  WriteFile(unfinished, text);
-  std::filesystem::rename(unfinished, file);
+  const std::string_view all = text;
+  ReplaceFile(path, {&all, 1});
 }
 
 unsigned CoreCount() { return std::max(1U, std::thread::hardware_concurrency()); }

@@ -15,24 +15,33 @@
 namespace cacheinf {
 
 // A robot's answer to a frame.
-struct Answer {
+struct Answer : FrameExpense {
   int64_t frame = 0;
   int64_t computed_from = 0;          // the frame the content is from: this one or an earlier one
   std::chrono::nanoseconds stamp{0};  // of the frame
-  FrameTimes times;
-  std::optional<FrameWork> work;     // if results are kept
-  std::optional<GuardState> guard;   // if a guard watches
-  std::optional<ServerPart> server;  // if a server took part
-  double deadline_ms = 0;            // for the latency; 0: none
+  std::optional<GuardState> guard;    // if a guard watches
+  double deadline_ms = 0;             // for the latency; 0: none
   std::string emulation;  // slowdown of the robot and its link (--emulate), for experiments
   std::string plan;       // the plan that computed it, in mode cacheinf: "local cache"
   std::optional<std::chrono::nanoseconds> predicted;  // the latency predicted by the chosen plan
   AnswerContent content;
 
-  // The share of a dense run's multiply-adds, on both sides; nothing if all was computed.
-  std::optional<double> share() const;
   std::chrono::nanoseconds latency() const { return times.latency(); }
   bool is_late() const;
+};
+
+// A part of an answer's latency, as answers and summaries call it.
+struct NamedTime {
+  const char* key;
+  FrameTimes::Time FrameTimes::*time;
+  const char* doc = nullptr;  // of a field of answers
+};
+inline constexpr NamedTime kServerTimes[] = {
+    {"encode_ms", &FrameTimes::encoding, "Time of encoding on the robot."},
+    {"wait_ms", &FrameTimes::waiting, "Time that the robot waited for the link and the server."},
+    {"queue_ms", &FrameTimes::server_queueing, "Of that, time behind other robots' frames."},
+    {"decode_ms", &FrameTimes::server_decoding, "Of that, time of decoding on the server."},
+    {"compute_ms", &FrameTimes::server_computing, "Of that, time of computing on the server."},
 };
 
 // Returns one line of JSON without its line break.

@@ -54,11 +54,7 @@ void WriteFrame(const RecordedFrame& kept, const fs::path& folder) {
 
 }  // namespace
 
-template <MaybeConst<NamedScheme> T, typename Visit>
-void VisitFields(T& named, Visit& visit) {
-  visit("layer", named.layer);
-  visit("scheme", named.scheme);
-}
+CACHEINF_FIELDS(NamedScheme, layer, scheme)
 
 // All but the configuration and the frames.
 template <MaybeConst<Recording> T, typename Visit>

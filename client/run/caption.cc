@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <utility>
@@ -44,14 +44,11 @@ std::string GuardText(const GuardState& guard) {
 }
 
 std::vector<int> LargestClasses(const ClassMap& map) {
-  std::map<int, int64_t> pixels;
-  for (const int32_t index : map.classes) ++pixels[index];
-  std::vector<std::pair<int64_t, int>> by_size;
-  for (const auto& [index, count] : pixels) by_size.emplace_back(-count, index);
-  std::ranges::sort(by_size);
-  by_size.resize(std::min(by_size.size(), kMostClasses));
+  std::vector<std::pair<int, int64_t>> pixels = PixelsOfClasses(map);
+  std::ranges::stable_sort(pixels, std::greater(), &std::pair<int, int64_t>::second);
+  pixels.resize(std::min(pixels.size(), kMostClasses));
   std::vector<int> largest;
-  for (const auto& [count, index] : by_size) largest.push_back(index);
+  for (const auto& [index, count] : pixels) largest.push_back(index);
   return largest;
 }
 

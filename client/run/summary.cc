@@ -3,12 +3,19 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/json_fields.h"
 #include "profiler/machine.h"
 
 namespace cacheinf {
+
+CACHEINF_FIELDS(MemoryReport, arena_bytes, second_bytes, no_cache_bytes, cache_all_bytes,
+                activation_bytes, persistent_bytes, lower_bound_bytes, scratch_bytes)
+CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -28,6 +35,17 @@ Json Describe(const LatencyHistogram& latency) {
           {"p95", latency.PercentileMs(0.95)},
           {"p99", latency.PercentileMs(0.99)},
           {"max", latency.max_ms()}};
+}
+
+void AddTimes(const NamedTimes& times, std::span<const NamedTime> list, Json& json) {
+  for (const NamedTime& time : list) {
+    const auto found = times.find(time.key);
+    json[time.key] = Describe(found == times.end() ? LatencyHistogram() : found->second);
+  }
+}
+
+void AddTo(NamedTimes& sums, const FrameTimes& times, std::span<const NamedTime> list) {
+  for (const NamedTime& time : list) sums[time.key].Add(times.*time.time);
 }
 
 Json Describe(const SegmentationScore& score, const AnswerReader& reader) {
@@ -67,13 +85,15 @@ std::vector<Measure> MeasuresOf(const Agreement& agreement) {
   return measures;
 }
 
+std::string EvidenceText(int64_t with_evidence, int64_t all) {
+  if (with_evidence == all) return "";
+  return with_evidence == 0 ? ", none of which had anything to compare"
+                            : fmt::format(", {} had anything to compare", with_evidence);
+}
+
 std::string ToText(const Agreement& agreement) {
   std::string text = fmt::format("checked  {} frames against dense", agreement.frames());
-  const int64_t with_evidence = agreement.frames_with_evidence();
-  if (with_evidence < agreement.frames()) {
-    text += with_evidence == 0 ? ", none of which had anything to compare"
-                               : fmt::format(", {} had anything to compare", with_evidence);
-  }
+  text += EvidenceText(agreement.frames_with_evidence(), agreement.frames());
   for (const Measure& measure : MeasuresOf(agreement)) {
     if (measure.value) text += fmt::format(", {} {:.4f}", measure.label, *measure.value);
   }
@@ -167,11 +187,7 @@ std::string ToText(const GuardReport& guard) {
                         guard.changes > 0 ? " since the last change of level" : "");
   }
   text += fmt::format(", {} samples", guard.samples);
-  if (guard.with_evidence < guard.samples) {
-    text += guard.with_evidence == 0
-                ? ", none of which had anything to compare"
-                : fmt::format(", {} had anything to compare", guard.with_evidence);
-  }
+  text += EvidenceText(guard.samples_with_evidence, guard.samples);
   return text +
          fmt::format(", {} of them bad, {} changes of level\n", guard.bad_samples, guard.changes);
 }
@@ -180,11 +196,7 @@ Json Describe(const GuardReport& guard) {
   Json json = {{"level", NameOf(guard.state.level)}};
   if (guard.state.agreement) json["agreement"] = *guard.state.agreement;
   json["in_doubt"] = guard.state.is_in_doubt;
-  json["samples"] = guard.samples;
-  json["samples_with_evidence"] = guard.with_evidence;
-  json["whole_samples"] = guard.whole_samples;
-  json["bad_samples"] = guard.bad_samples;
-  json["changes"] = guard.changes;
+  json.update(WriteFields<SampleCounts>(guard));
   for (size_t i = 0; i < guard.frames.size(); ++i) {
     json["frames"][NameOf(static_cast<SafetyLevel>(i))] = guard.frames[i];
   }
@@ -217,8 +229,10 @@ std::string ToText(const ServerShares& server) {
         "the server decodes {:.2f} and computes {:.2f} ms",
         static_cast<double>(server.sent_bytes) / frames / 1e3,
         static_cast<double>(server.received_bytes) / frames / 1e3,
-        server.encoding.PercentileMs(0.50), server.waiting.PercentileMs(0.50),
-        server.decoding.PercentileMs(0.50), server.computing.PercentileMs(0.50));
+        server.times.at("encode_ms").PercentileMs(0.50),
+        server.times.at("wait_ms").PercentileMs(0.50),
+        server.times.at("decode_ms").PercentileMs(0.50),
+        server.times.at("compute_ms").PercentileMs(0.50));
   }
   if (server.link) {
     text += fmt::format("; with refreshes and all else {:.1f} MB there and {:.1f} MB back in all",
@@ -240,24 +254,18 @@ Json Describe(const ServerShares& server) {
       {"frames", server.frames},
       {"sent_bytes", server.sent_bytes},
       {"received_bytes", server.received_bytes},
-      {"work", server.frames > 0 ? server.work_sum / static_cast<double>(server.frames) : 0},
-      {"encode_ms", Describe(server.encoding)},
-      {"wait_ms", Describe(server.waiting)},
-      {"decode_ms", Describe(server.decoding)},
-      {"compute_ms", Describe(server.computing)}};
+      {"work", server.frames > 0 ? server.work_sum / static_cast<double>(server.frames) : 0}};
+  AddTimes(server.times, kServerTimes, json);
   if (!server.link) return json;
   json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
                   {"received_wire_bytes", server.link->received.wire}};
-  if (IsKnown(server.link->bandwidth)) {
-    json["link"][KeyOf("bits_per_second", *server.link->bandwidth)] =
-        server.link->bandwidth->bits_per_second;
-    json["link"]["bandwidth_age_ms"] = Milliseconds(server.link->bandwidth->age);
-  }
-  if (IsKnown(server.link->bandwidth_back)) {
-    json["link"][KeyOf("bits_per_second_back", *server.link->bandwidth_back)] =
-        server.link->bandwidth_back->bits_per_second;
-    json["link"]["bandwidth_back_age_ms"] = Milliseconds(server.link->bandwidth_back->age);
-  }
+  const auto add = [&](const std::optional<Bandwidth>& bandwidth, const std::string& back) {
+    if (!IsKnown(bandwidth)) return;
+    json["link"][KeyOf("bits_per_second" + back, *bandwidth)] = bandwidth->bits_per_second;
+    json["link"]["bandwidth" + back + "_age_ms"] = Milliseconds(bandwidth->age);
+  };
+  add(server.link->bandwidth, "");
+  add(server.link->bandwidth_back, "_back");
   if (server.link->round_trip) {
     json["link"]["round_trip_ms"] = Milliseconds(server.link->round_trip->time);
     json["link"]["round_trip_age_ms"] = Milliseconds(server.link->round_trip->age);
@@ -267,15 +275,12 @@ Json Describe(const ServerShares& server) {
 
 }  // namespace
 
-void ServerShares::Add(const ServerPart& part, const FrameTimes& times) {
+void ServerShares::Add(const ServerPart& part, const FrameTimes& frame) {
   ++frames;
   sent_bytes += part.sent_bytes;
   received_bytes += part.received_bytes;
   work_sum += part.work.share;
-  encoding.Add(times.encoding);
-  waiting.Add(times.waiting);
-  decoding.Add(times.server_decoding);
-  computing.Add(times.server_computing);
+  AddTo(times, frame, kServerTimes);
 }
 
 void Summary::Add(const Answer& answer) {
@@ -283,10 +288,7 @@ void Summary::Add(const Answer& answer) {
   if (answer.computed_from == answer.frame) ++fresh;
   latency.Add(answer.latency());
   late += answer.is_late();
-  waited.Add(answer.times.waited);
-  preprocess.Add(answer.times.preprocess);
-  compute.Add(answer.times.compute);
-  decode.Add(answer.times.decode);
+  AddTo(times, answer.times, kRobotTimes);
   if (answer.work) {
     work.Add(*answer.work);
     work.tracking.Add(answer.times.tracking);
@@ -385,21 +387,10 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"interrupted", summary.interrupted},
                {"seconds", Seconds(summary.elapsed)},
                {"fps", FrameRate(summary)},
-               {"latency_ms", Describe(summary.latency)},
-               {"waited_ms", Describe(summary.waited)},
-               {"preprocess_ms", Describe(summary.preprocess)},
-               {"compute_ms", Describe(summary.compute)},
-               {"decode_ms", Describe(summary.decode)},
-               {"refresh_ms", Describe(summary.refresh)},
-               {"memory",
-                {{"arena_bytes", summary.memory.arena_bytes},
-                 {"second_bytes", summary.memory.second_bytes},
-                 {"no_cache_bytes", summary.memory.no_cache_bytes},
-                 {"cache_all_bytes", summary.memory.cache_all_bytes},
-                 {"activation_bytes", summary.memory.activation_bytes},
-                 {"persistent_bytes", summary.memory.persistent_bytes},
-                 {"lower_bound_bytes", summary.memory.lower_bound_bytes},
-                 {"scratch_bytes", summary.memory.scratch_bytes}}}};
+               {"latency_ms", Describe(summary.latency)}};
+  AddTimes(summary.times, kRobotTimes, json);
+  json["refresh_ms"] = Describe(summary.refresh);
+  json["memory"] = WriteFields(summary.memory);
   if (!summary.score.empty()) {
     json["miou"] = summary.score.MeanIou();
     json["class_iou"] = Describe(summary.score, reader);

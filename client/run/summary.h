@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "client/answer/answer.h"
 #include "client/robot.h"
@@ -19,6 +20,14 @@
 #include "common/source/frame_queue.h"
 
 namespace cacheinf {
+
+using NamedTimes = std::map<std::string_view, LatencyHistogram>;  // by NamedTime::key
+
+// What a latency adds up to.
+inline constexpr NamedTime kRobotTimes[] = {{"waited_ms", &FrameTimes::waited},
+                                            {"preprocess_ms", &FrameTimes::preprocess},
+                                            {"compute_ms", &FrameTimes::compute},
+                                            {"decode_ms", &FrameTimes::decode}};
 
 // What frames took where results are kept. Shares are means over the frames.
 struct WorkShares {
@@ -47,10 +56,7 @@ struct ServerShares {
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
   double work_sum = 0;
-  LatencyHistogram encoding;
-  LatencyHistogram waiting;
-  LatencyHistogram decoding;
-  LatencyHistogram computing;
+  NamedTimes times;                       // kServerTimes
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
 
   void Add(const ServerPart& part, const FrameTimes& times);
@@ -68,11 +74,8 @@ struct Summary {
   bool interrupted = false;
   std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;
-  LatencyHistogram waited;
-  LatencyHistogram preprocess;
-  LatencyHistogram compute;
-  LatencyHistogram decode;
-  WorkShares work;  // where results are kept
+  NamedTimes times;  // kRobotTimes
+  WorkShares work;   // where results are kept
   std::optional<GuardReport> guard;
   std::optional<ServerShares> server;    // if a server was configured
   std::map<std::string, int64_t> plans;  // frames by plan, in mode cacheinf

@@ -121,6 +121,20 @@ double Overlap(const TurnedBox& a, const TurnedBox& b) {
 
 }  // namespace
 
+std::vector<std::pair<int, int64_t>> PixelsOfClasses(const ClassMap& map) {
+  std::vector<int64_t> counts;
+  for (const int32_t index : map.classes) {
+    const auto at = static_cast<size_t>(index);
+    if (at >= counts.size()) counts.resize(at + 1);
+    ++counts[at];
+  }
+  std::vector<std::pair<int, int64_t>> pixels;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) pixels.emplace_back(static_cast<int>(i), counts[i]);
+  }
+  return pixels;
+}
+
 DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured) {
   if (graph.head.kind != HeadKind::kAuto) return graph.head.kind;
   HeadSpec spec;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -73,6 +74,9 @@ struct ClassMap {
     return classes[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)];
   }
 };
+
+// The classes that a map has, in order, and how many of its pixels each.
+std::vector<std::pair<int, int64_t>> PixelsOfClasses(const ClassMap& map);
 
 // The place of each heat map's largest value. A map of NaNs has no place: its position and score
 // are NaN.

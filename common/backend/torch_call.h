@@ -9,24 +9,18 @@
 
 namespace cacheinf {
 
-// An operator that LibTorch runs on the CPU: one foreign to our operator set, or a convolution or
-// product with LibTorch as its scheme. Its bits are LibTorch's, and may depend on the number of
-// threads and on the rows asked for.
+// An operator foreign to our set, which LibTorch runs on the CPU. Its bits are LibTorch's, and may
+// depend on the number of threads.
 class TorchCall {
  public:
-  // Throws InputError, naming the operator, if LibTorch cannot run it.
-  TorchCall(const Graph& graph, const Operator& op);
+  // Throws InputError, naming the operator, if LibTorch cannot run it. REQUIRES: op::Foreign.
+  explicit TorchCall(const Operator& op);
   ~TorchCall();
   TorchCall(TorchCall&&) noexcept;
   TorchCall& operator=(TorchCall&&) noexcept;
 
-  // Whether LibTorch can be the scheme of an operator that is not foreign.
-  static bool Offers(const Operator& op);
-
-  // Computes `rows` of a convolution's output, or all of any other operator's outputs. After a
-  // foreign operator, ends LibTorch's threads, which would keep cores busy.
-  void Run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           Range rows) const;
+  // Computes all of the outputs. Afterwards ends LibTorch's threads, which would keep cores busy.
+  void Run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) const;
 
  private:
   struct State;

@@ -5,7 +5,7 @@ namespace cacheinf {
 
 struct TorchCall::State {};
 
-TorchCall::TorchCall(const Graph&, const Operator& op) {
+TorchCall::TorchCall(const Operator& op) {
   throw InputError("operator '" + op.name + "' (" + KindName(op) +
                    ") is run by LibTorch, which is not in this build");
 }
@@ -13,6 +13,6 @@ TorchCall::~TorchCall() = default;
 TorchCall::TorchCall(TorchCall&&) noexcept = default;
 TorchCall& TorchCall::operator=(TorchCall&&) noexcept = default;
 
-void TorchCall::Run(std::span<const ConstTensorView>, std::span<const TensorView>, Range) const {}
+void TorchCall::Run(std::span<const ConstTensorView>, std::span<const TensorView>) const {}
 
 }  // namespace cacheinf

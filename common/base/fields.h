@@ -14,6 +14,10 @@
 //     visit.Check(IsAscending(curve.x), "x", "ascending");
 //   }
 //
+// or, where no field has bounds, in one line:
+//
+//   CACHEINF_FIELDS(Curve, x, y)
+//
 // Visitors write or read them, in this order: as JSON (common/base/json_fields.h), on the wire
 // (common/pair/messages.cc), in a native model file (common/model/graph/pack.cc). Who writes visits
 // a struct that may be const. Bounds and checks are for readers.
@@ -41,6 +45,22 @@ struct Real {
 
   bool Has(double number) const { return number >= least && number <= most; }  // false for NaN
 };
+
+// Defines VisitFields(value, visit), which visits these fields, at most 27, by their own names.
+#define CACHEINF_FIELDS(Struct, ...)                                           \
+  template <MaybeConst<Struct> T, typename Visit>                              \
+  void VisitFields([[maybe_unused]] T& value, [[maybe_unused]] Visit& visit) { \
+    __VA_OPT__(CACHEINF_RESCAN_27(CACHEINF_VISIT_EACH(__VA_ARGS__)))           \
+  }
+#define CACHEINF_VISIT_EACH(field, ...) \
+  visit(#field, value.field);           \
+  __VA_OPT__(CACHEINF_VISIT_REST CACHEINF_PARENTHESES(__VA_ARGS__))
+#define CACHEINF_VISIT_REST() CACHEINF_VISIT_EACH
+#define CACHEINF_PARENTHESES ()
+#define CACHEINF_RESCAN_27(...) CACHEINF_RESCAN_9(CACHEINF_RESCAN_9(CACHEINF_RESCAN_9(__VA_ARGS__)))
+#define CACHEINF_RESCAN_9(...) CACHEINF_RESCAN_3(CACHEINF_RESCAN_3(CACHEINF_RESCAN_3(__VA_ARGS__)))
+#define CACHEINF_RESCAN_3(...) CACHEINF_RESCAN(CACHEINF_RESCAN(CACHEINF_RESCAN(__VA_ARGS__)))
+#define CACHEINF_RESCAN(...) __VA_ARGS__
 
 }  // namespace cacheinf
 

@@ -57,6 +57,30 @@ void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
   if (!file) throw InputError(path.string() + ": cannot be written");
 }
 
+void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(path, error);
+  const std::filesystem::path unfinished = file.string() + "." + std::to_string(getpid()) + ".tmp";
+  const auto fail = [&](const char* why) {
+    std::filesystem::remove(unfinished, error);
+    throw InputError("cannot write '" + path.string() + "': " + why);
+  };
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    fail("it exists and is not a file");
+  }
+  std::ofstream stream(unfinished, std::ios::binary);
+  for (const std::string_view part : parts) stream << part;
+  stream.close();
+  if (!stream) fail(std::strerror(errno));
+  const int descriptor = open(unfinished.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool is_on_disk = descriptor >= 0 && fsync(descriptor) == 0;
+  const int fault = errno;
+  if (descriptor >= 0) close(descriptor);
+  if (!is_on_disk) fail(std::strerror(fault));
+  if (rename(unfinished.c_str(), file.c_str()) != 0) fail(std::strerror(errno));
+}
+
 MappedFile MapFile(const std::filesystem::path& path) {
   const size_t size = SizeOfRegularFile(path);
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@ std::string ReadFile(const std::filesystem::path& path,
 
 // Writes a file of these bytes. Throws InputError, naming the file, if that fails.
 void WriteFile(const std::filesystem::path& path, std::string_view bytes);
+
+// Writes the parts, one after the other, as a file that gets its name, or replaces another file,
+// only once it is complete and on the disk. Throws InputError, naming the file, if that fails.
+void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
 // A file's bytes, mapped: the system reads them from disk on first access.
 struct MappedFile {

@@ -5,10 +5,17 @@
 
 namespace cacheinf {
 
-// What a frame took; 0 where nothing of the kind was done.
-struct FrameTimes {
+// What a frame took on a server; 0 where nothing of the kind was done.
+struct ServerTimes {
   using Time = std::chrono::nanoseconds;
 
+  Time server_decoding{};  // of the picture, or of the robot's slices
+  Time server_computing{};
+  Time server_queueing{};  // behind other robots' frames, before and between stages
+};
+
+// What a frame took on both sides.
+struct FrameTimes : ServerTimes {
   // How long the frame had waited since its stamp for a robot that was still busy with the last
   // one, its refresh, or the guard. 0 for recorded frames, which wait for the robot. Work left for
   // after the answer counts only in the frame rate.
@@ -22,10 +29,7 @@ struct FrameTimes {
   Time encoding{};  // what the server is sent
   Time waiting{};   // for the link and the server
 
-  // On the server.
-  Time server_decoding{};
-  Time server_computing{};
-  Time server_queueing{};  // behind other robots' frames, before and between stages
+  void TakeServers(const ServerTimes& times) { static_cast<ServerTimes&>(*this) = times; }
 
   Time latency() const { return waited + preprocess + compute + decode; }
 };

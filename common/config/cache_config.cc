@@ -53,13 +53,6 @@ FieldTable CacheConfig::Fields() {
             "scene lasts."}
           .Between(0, 10000)
           .Flag("--refresh"),
-      Field{"most_work", &most_work,
-            "The share of a dense run's multiply-adds up to which reuse pays; 0: it always does. "
-            "After a frame that took more, or longer by the clock, the next 1, 2, 4, ... up to 32 "
-            "frames are computed whole before reuse is tried again.",
-            "Set it to 0 to measure reuse by itself."}
-          .Between(0, 2)
-          .Flag("--most-work"),
       Field{"relight", &relight,
             "Shows the network a frame in the light of what is stored, so that this stays useful. "
             "The light may differ by gain and offset. Not needed with the canvas, which does so by "

@@ -25,9 +25,9 @@ struct CacheConfig {
   int stem = 1;                            // convolutions that follow every change
   int refresh = 8;  // frames in which every part of the picture is stored again; 0: never
   int flush = 0;    // every flush-th frame is computed whole; 0: none. Has no key
-  double most_work =
-      0.85;             // share of a dense run beyond which reuse does not pay; 0: it always does
-  bool relight = true;  // frames are shown in the light of what is stored
+  // Share of a dense run beyond which reuse does not pay; 0: it always does. Has no key.
+  double most_work = 0.85;
+  bool relight = true;     // frames are shown in the light of what is stored
   double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
 
   // The table points into this object, which must outlive it.

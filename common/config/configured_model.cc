@@ -110,7 +110,6 @@ Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) 
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
   CpuBackendOptions cpu;
   cpu.threads = threads;
-  cpu.libtorch_scheme = config.scheme == RobotConfig::Scheme::kLibTorch;
   return MakeBackend(config.backend, cpu);
 }
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/nearest.h"
 
 namespace cacheinf {
@@ -123,6 +124,23 @@ std::string OneOf(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, " or "));
 }
 
+// A key that files and robots could have once, by its name in its table, and the only value that
+// now ever holds; or a key's word.
+struct Gone {
+  std::string_view key;
+  std::string_view json;
+  std::string_view advice;
+};
+constexpr Gone kGone[] = {
+    {"most_work", "0.85", "remove it, as reuse always pays up to 0.85 of a dense run's work"},
+    {"scheme", "\"libtorch\"", "set \"direct\" or \"auto\""},
+};
+
+const Gone* FindGone(std::string_view key) {
+  const auto* const gone = std::ranges::find(kGone, key, &Gone::key);
+  return gone == std::end(kGone) ? nullptr : gone;
+}
+
 void Assign(const Place& place, const Field& field, const Json& json);
 
 void AssignTable(const Place& place, const FieldTable& fields, const Json& json) {
@@ -135,13 +153,21 @@ void AssignTable(const Place& place, const FieldTable& fields, const Json& json)
     const auto field =
         std::find_if(fields.begin(), fields.end(),
                      [&key = key](const Field& candidate) { return candidate.name == key; });
+    const Place inside = place.Inside(key);
+    const Gone* const gone = field == fields.end() ? FindGone(key) : nullptr;
+    if (gone != nullptr) {
+      const std::string what = fmt::format("is gone: {}", gone->advice);
+      if (value != Json::parse(gone->json)) inside.Fail(what);
+      LogWarning(fmt::format("{}: {} {}", place.source, inside.key, what));
+      continue;
+    }
     if (field == fields.end()) {
       std::vector<std::string> known;
       for (const Field& candidate : fields) known.push_back(candidate.name);
-      throw InputError(fmt::format("{}: unknown key {}{}", place.source,
-                                   Quote(place.Inside(key).key), DidYouMean(key, known)));
+      throw InputError(fmt::format("{}: unknown key {}{}", place.source, Quote(inside.key),
+                                   DidYouMean(key, known)));
     }
-    Assign(place.Inside(key), *field, value);
+    Assign(inside, *field, value);
   }
 }
 
@@ -164,7 +190,12 @@ void AssignChoice(const Place& place, const Choice& choice, const Json& json) {
   const auto word = json.is_string() ? std::find(choice.words.begin(), choice.words.end(),
                                                  json.get<std::string>())
                                      : choice.words.end();
-  if (word == choice.words.end()) place.Refuse(OneOf(choice.words), json);
+  const bool is_known = word != choice.words.end();
+  const Gone* const gone = is_known ? nullptr : FindGone(place.key);
+  if (gone != nullptr && json == Json::parse(gone->json)) {
+    place.Fail(fmt::format("{} is gone: {}", gone->json, gone->advice));
+  }
+  if (!is_known) place.Refuse(OneOf(choice.words), json);
   choice.set(static_cast<size_t>(word - choice.words.begin()));
 }
 

@@ -171,11 +171,11 @@ FieldTable RobotConfig::Fields() {
           .Unlisted(kEmulatedBackends),
       Field{"scheme", MakeChoice(scheme),
             "How the cpu backend computes convolutions. Directly, with the exact bits of the "
-            "definition (direct); directly or by Winograd, whichever measures faster for a layer, "
-            "once per machine and model (auto); or in LibTorch (libtorch). With auto a server "
-            "measures for itself, unless the policy is exact, and a GPU measures how many pixels "
-            "it takes for large tiles to win, which changes no answer.",
-            "Use auto for networks with many 3x3 layers, libtorch to compare with it."}
+            "definition (direct); or directly or by Winograd, whichever measures faster for a "
+            "layer, once per machine and model (auto). With auto a server measures for itself, "
+            "unless the policy is exact, and a GPU measures how many pixels it takes for large "
+            "tiles to win, which changes no answer.",
+            "Use auto for networks with many 3x3 layers."}
           .Flag("--scheme"),
       Field{"log_level", MakeChoice(log_level), "The lowest level of messages to write to stderr.",
             "Set it to debug to see more, to warning to see less."}

@@ -50,7 +50,7 @@ struct RobotConfig {
     kCudaEmulatedFp16,
     kCudaEmulatedBf16,
   };
-  enum class Scheme : uint8_t { kDirect, kAuto, kLibTorch };
+  enum class Scheme : uint8_t { kDirect, kAuto };
 
   std::string model;
   std::vector<std::string> shapes;
@@ -137,7 +137,7 @@ inline const std::vector<std::string> kEmulatedBackends = {
 constexpr bool IsOnGpu(RobotConfig::Backend backend) {
   return backend >= RobotConfig::Backend::kCuda && backend <= RobotConfig::Backend::kCudaBf16;
 }
-constexpr Words<3> WordsOf(RobotConfig::Scheme) { return {"direct", "auto", "libtorch"}; }
+constexpr Words<2> WordsOf(RobotConfig::Scheme) { return {"direct", "auto"}; }
 
 // The defaults, overridden by the file, whose relative paths start at its folder. Throws InputError
 // that names file and key.

@@ -83,9 +83,9 @@ void Sampling::Judge(const std::optional<AgreementSample>& agreement, int64_t fr
   counts_.whole_samples += next_.is_whole ? 1 : 0;
   Spend();
   if (agreement) {
-    ++counts_.with_evidence;
+    ++counts_.samples_with_evidence;
     Add(*agreement, frame);
-  } else if (counts_.with_evidence == 0 && counts_.samples == kSamplesBeforeComplaint) {
+  } else if (counts_.samples_with_evidence == 0 && counts_.samples == kSamplesBeforeComplaint) {
     LogWarning(
         fmt::format("guard: frame {}: none of {} samples had anything to compare; it is in doubt "
                     "until one has",

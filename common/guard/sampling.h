@@ -27,7 +27,7 @@ struct Sample {
 // The results of samples.
 struct SampleCounts {
   int64_t samples = 0;                                          // computed
-  int64_t with_evidence = 0;                                    // had anything to compare
+  int64_t samples_with_evidence = 0;                            // had anything to compare
   int64_t whole_samples = 0;                                    // of whole answers
   int64_t bad_samples = 0;                                      // with too little agreement
   int64_t changes = 0;                                          // of the safety level

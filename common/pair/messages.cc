@@ -254,6 +254,19 @@ void VisitPolicy(ChangePolicy& policy, auto& visit) {
   if (policy.threshold > 0.0f && !policy.spreads) visit.Check("a threshold needs spreads");
 }
 
+// A field that has another type on the wire.
+template <typename Wire, typename T>
+void VisitAs(T& field, auto& visit, const char* name, const auto&... bounds) {
+  auto narrow = static_cast<Wire>(field);
+  visit(name, narrow, bounds...);
+  field = narrow;
+}
+
+CACHEINF_FIELDS(Welcome, needs_model, arithmetic)
+CACHEINF_FIELDS(ModelPiece, offset, bytes)
+CACHEINF_FIELDS(Schedule, schedule, is_rough)
+CACHEINF_FIELDS(Bye, reason)
+
 template <typename Message, typename Visit>
 void VisitFields(Message& m, Visit& visit) {
   if constexpr (std::is_same_v<Message, Hello>) {
@@ -263,12 +276,6 @@ void VisitFields(Message& m, Visit& visit) {
     visit("checksum", m.model.checksum);
     visit("model's bytes", m.model.bytes);
     visit("robot", m.robot);
-  } else if constexpr (std::is_same_v<Message, Welcome>) {
-    visit("needs_model", m.needs_model);
-    visit("arithmetic", m.arithmetic);
-  } else if constexpr (std::is_same_v<Message, ModelPiece>) {
-    visit("offset", m.offset);
-    visit("bytes", m.bytes);
   } else if constexpr (std::is_same_v<Message, Settings>) {
     visit("version", m.version, kNotNegative);
     visit("mode", m.mode);
@@ -291,9 +298,6 @@ void VisitFields(Message& m, Visit& visit) {
   } else if constexpr (std::is_same_v<Message, Profile>) {
     VisitFields(m.settings, visit);
     visit("profile", m.profile);
-  } else if constexpr (std::is_same_v<Message, Schedule>) {
-    visit("schedule", m.schedule);
-    visit("is_rough", m.is_rough);
   } else if constexpr (std::is_same_v<Message, Ready>) {
     visit("settings", m.settings, kNotNegative);
   } else if constexpr (std::is_same_v<Message, Frame>) {
@@ -308,9 +312,7 @@ void VisitFields(Message& m, Visit& visit) {
     Range& rows = m.place.rows;
     Range& columns = m.place.columns;
     for (int* const edge : {&rows.begin, &rows.end, &columns.begin, &columns.end}) {
-      auto narrow = static_cast<uint16_t>(*edge);
-      visit("place", narrow);
-      *edge = narrow;
+      VisitAs<uint16_t>(*edge, visit, "place");
     }
     visit("picture", m.picture);
   } else if constexpr (std::is_same_v<Message, Slice>) {
@@ -320,11 +322,15 @@ void VisitFields(Message& m, Visit& visit) {
   } else if constexpr (std::is_same_v<Message, Answer>) {
     visit("frame", m.frame, kNotNegative);
     visit("kind", m.kind);
-    visit("active", m.active, kShare);
-    visit("work", m.work, kNotNegativeFloat);
-    visit("compute_us", m.compute_us);
-    visit("decode_us", m.decode_us);
-    visit("queue_us", m.queue_us);
+    m.work.is_dense = m.kind == FrameDecision::Kind::kWhole;
+    VisitAs<float>(m.work.active, visit, "active", kShare);
+    VisitAs<float>(m.work.share, visit, "work", kNotNegativeFloat);
+    for (auto* time :
+         {&m.times.server_computing, &m.times.server_decoding, &m.times.server_queueing}) {
+      auto us = std::chrono::duration_cast<std::chrono::microseconds>(*time).count();
+      VisitAs<uint32_t>(us, visit, "a time");
+      *time = std::chrono::microseconds(us);
+    }
     visit.Tuple("frame_from_seen", EntriesOf(m.frame_from_seen), m.frame_from_seen.IsIdentity(),
                 Real());
     visit.List("outputs", m.outputs,
@@ -333,8 +339,6 @@ void VisitFields(Message& m, Visit& visit) {
     visit("frame", m.frame, kNotNegative);
   } else if constexpr (std::is_same_v<Message, FrameRefusal>) {
     visit("frame", m.frame, kNotNegative);
-    visit("reason", m.reason);
-  } else if constexpr (std::is_same_v<Message, Bye>) {
     visit("reason", m.reason);
   } else {
     static_assert(std::is_same_v<Message, Probe>, "a message whose fields are not listed");

@@ -1,12 +1,12 @@
 #ifndef CACHEINF_COMMON_PAIR_MESSAGES_H_
 #define CACHEINF_COMMON_PAIR_MESSAGES_H_
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/base/frame_times.h"
 #include "common/base/picture_view.h"
 #include "common/base/words.h"
 #include "common/exec/change_policy.h"
@@ -15,6 +15,7 @@
 #include "common/model/graph/graph.h"
 #include "common/pair/shared_settings.h"
 #include "common/plan/split.h"
+#include "common/reuse/frame_work.h"
 
 // What robot and server say to each other.
 //
@@ -168,22 +169,14 @@ struct Slice {
   std::vector<uint8_t> bytes = {};  // common/codec/slice_codec.h
 };
 
-// As messages have times.
-constexpr uint32_t Microseconds(std::chrono::nanoseconds time) {
-  return static_cast<uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-}
-
 // The server has done its part of a frame.
 struct Answer {
   static constexpr Kind kKind = Kind::kAnswer;
 
   int64_t frame = 0;
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as decided
-  float active = 0;                                        // share of the picture's pixels
-  float work = 0;                                          // share of a dense run's multiply-adds
-  uint32_t compute_us = 0;
-  uint32_t decode_us = 0;  // of the picture, or of the robot's slices
-  uint32_t queue_us = 0;   // the frame waited for the computing thread
+  FrameWork work = {.share = 0, .active = 0};
+  ServerTimes times = {};
   // In kRemote: where a pixel that the network saw lies in the picture, and all of each graph
   // output as a coded slice.
   Homography frame_from_seen = {};

@@ -140,10 +140,8 @@ std::string RemoteRobot::Take(const message::Answer& answer) {
       return fault;
     }
   }
-  TakeTimes(answer, &times_);
-  part_.work = {.share = answer.work,
-                .active = answer.active,
-                .is_dense = answer.kind == FrameDecision::Kind::kWhole};
+  times_.TakeServers(answer.times);
+  part_.work = answer.work;
   picture_from_seen_ = answer.frame_from_seen;
   return "";
 }

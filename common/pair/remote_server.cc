@@ -51,7 +51,7 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
   }
   Turn(ToDo::kAnswer);
   answer_ = {.frame = frame.number};
-  answer_.decode_us = message::Microseconds(clock_.Now() - begin);
+  answer_.times.server_decoding = clock_.Now() - begin;
   frame_ = frame.frame;
   if (on_picture_) on_picture_(frame_, decoder_.picture(), model_->graph().picture);
 }
@@ -123,8 +123,7 @@ void RemoteServer::Commit() {
   const ChangedWork done = std::exchange(computing_, nullptr)->Commit();
   const FrameWork work = keeps_ ? reuse_->Commit(done) : FrameWork();
   if (to_do_ == ToDo::kRefresh) return;
-  answer_.active = static_cast<float>(work.active);
-  answer_.work = static_cast<float>(work.share);
+  answer_.work = work;
   if (keeps_) {
     answer_.kind = reuse_->decision().kind;
     answer_.frame_from_seen = reuse_->placement().frame_from_seen;
@@ -135,8 +134,8 @@ void RemoteServer::Commit() {
 // Says what was committed.
 void RemoteServer::End(std::chrono::nanoseconds queued) {
   if (to_do_ == ToDo::kRefresh) return Turn(ToDo::kNothing);
-  answer_.compute_us = message::Microseconds(computed_);
-  answer_.queue_us = message::Microseconds(queued);
+  answer_.times.server_computing = computed_;
+  answer_.times.server_queueing = queued;
   Say(channel_, std::move(answer_));
   Turn(keeps_ ? ToDo::kRefresh : ToDo::kNothing);
 }

@@ -1,12 +1,10 @@
 #ifndef CACHEINF_COMMON_PAIR_SAY_H_
 #define CACHEINF_COMMON_PAIR_SAY_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include "common/base/frame_times.h"
 #include "common/link/channel.h"
 #include "common/pair/messages.h"
 
@@ -27,13 +25,6 @@ Message MessageOf(T message, int64_t frame = kNoFrame) {
 template <typename T>
 bool Say(Channel& channel, T message, int64_t frame = kNoFrame) {
   return channel.Send(MessageOf(std::move(message), frame));
-}
-
-// Takes the server's times from its answer.
-inline void TakeTimes(const message::Answer& answer, FrameTimes* times) {
-  times->server_decoding = std::chrono::microseconds(answer.decode_us);
-  times->server_computing = std::chrono::microseconds(answer.compute_us);
-  times->server_queueing = std::chrono::microseconds(answer.queue_us);
 }
 
 template <typename T>

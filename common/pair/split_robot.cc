@@ -87,7 +87,7 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
   computed_all_ = false;
   part_.emplace();
   // As far as is known of a frame that will be given up.
-  times_.server_queueing = std::chrono::microseconds(last_answer_.queue_us);
+  times_.server_queueing = last_answer_.times.server_queueing;
   LoseServerIfItThrows([&] { walk_.Begin(told, settings_.cuts, policy, seen); });
   return true;
 }
@@ -140,8 +140,8 @@ void SplitRobot::NoteWaiting(bool waits, Time now) {
 // Both have finished the frame.
 void SplitRobot::NoteTogether() {
   TakeMessages();
-  TakeTimes(last_answer_, &times_);
-  part_->work = {.share = last_answer_.work, .active = last_answer_.active, .is_dense = false};
+  times_.TakeServers(last_answer_.times);
+  part_->work = last_answer_.work;
   part_->robot_rows = robot_rows_;
   state_.ConfirmSent();
   committed_ = number_;

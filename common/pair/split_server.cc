@@ -83,12 +83,11 @@ void SplitServer::Take(const message::Frame& frame) {
     if (!frame.is_shared) return walk_.Follow(decision, settings_.cuts, settings_.policy);
     shared_ = decision.number;
     is_given_up_ = false;
-    computing_ = decoding_ = {};
     answer_ = {};
     answer_.frame = decision.number;
     answer_.kind = decision.kind;
     const ConstMaskView changed = decision.changed;
-    answer_.active =
+    answer_.work.active =
         static_cast<float>(CountActive(changed)) / static_cast<float>(changed.pixel_count());
     walk_.Begin(decision, settings_.cuts, settings_.policy);
     channel_.Expect(true);
@@ -104,7 +103,7 @@ void SplitServer::Take(message::Slice slice) {
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
     return Refuse(slice.frame, fault);
   }
-  decoding_ += clock_.Now() - begin;
+  answer_.times.server_decoding += clock_.Now() - begin;
   if (!walk_.Take(slice.transfer, std::move(plain))) {
     Refuse(slice.frame, fmt::format("it expects no slice {}", slice.transfer));
   }
@@ -121,7 +120,7 @@ bool SplitServer::Step(std::chrono::nanoseconds queued) {
   const auto begin = clock_.Now();
   try {
     const Progress progress = walk_.Step();
-    computing_ += clock_.Now() - begin;
+    answer_.times.server_computing += clock_.Now() - begin;
     if (progress == Progress::kWaits) return false;
     if (progress == Progress::kRefused) Refuse(told_, walk_.fault());
     if (progress == Progress::kDone) SendAnswer(queued);
@@ -153,10 +152,8 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
 
 void SplitServer::SendAnswer(std::chrono::nanoseconds queued) {
   channel_.Expect(false);
-  answer_.work = static_cast<float>(walk_.work().share());
-  answer_.compute_us = message::Microseconds(computing_);
-  answer_.decode_us = message::Microseconds(decoding_);
-  answer_.queue_us = message::Microseconds(queued);
+  answer_.work.share = walk_.work().share();
+  answer_.times.server_queueing = queued;
   Say(channel_, answer_);
 }
 

@@ -60,8 +60,6 @@ class SplitServer {
   int64_t shared_ = -1;  // the last frame whose slices were sent
   bool is_given_up_ = false;
   message::Answer answer_;  // to the current frame
-  std::chrono::nanoseconds computing_{};
-  std::chrono::nanoseconds decoding_{};
 };
 
 }  // namespace cacheinf

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/median.h"
 
 namespace cacheinf {
@@ -254,13 +255,14 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
 }
 
 void PlanChooser::Note(const Taken& taken) {
-  for_tries_ms_ += kShareForTries * taken.latency_ms;
+  const double latency_ms = Milliseconds(taken.times.latency());
+  for_tries_ms_ += kShareForTries * latency_ms;
   Doubt();
   const std::optional<double> seen = Seen(taken);
   // More work than was assumed does not make a machine slow.
   Situation then = situation_;
   if (seen) then.robot_work = then.server_work = *seen;
-  then.server_queue_ms = taken.queue_ms;
+  then.server_queue_ms = Milliseconds(taken.times.server_queueing);
   NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
   // A first frame meets untouched memory and a server that is not ready.
@@ -270,11 +272,11 @@ void PlanChooser::Note(const Taken& taken) {
   const bool is_whole = plan_.keeps && !seen;
   if (taken.executed == Plan::Kind::kLocal) {
     robot_unused_ = 0;
-    robot_.Note(taken.latency_ms, is_whole ? whole_ms_ : expected.latency_ms);
+    robot_.Note(latency_ms, is_whole ? whole_ms_ : expected.latency_ms);
   } else if (taken.executed == Plan::Kind::kRemote) {
     NoteRemote(taken, expected, is_whole);
   } else {
-    split_.Note(taken.latency_ms, expected.latency_ms);
+    split_.Note(latency_ms, expected.latency_ms);
     is_split_proven_ = true;
   }
   situation_.robot_factor = robot_.value();
@@ -285,7 +287,7 @@ void PlanChooser::Note(const Taken& taken) {
 void PlanChooser::NoteQueue(const Taken& taken) {
   if (taken.executed == Plan::Kind::kLocal) return;
   server_unused_ = 0;
-  queue_ms_.Add(taken.queue_ms);
+  queue_ms_.Add(Milliseconds(taken.times.server_queueing));
   situation_.server_queue_ms = queue_ms_.value();
 }
 
@@ -307,15 +309,17 @@ void PlanChooser::Doubt() {
 }
 
 void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole) {
+  const FrameTimes& times = taken.times;
+  const FrameTimes::Time by_server = times.server_decoding + times.server_computing;
   // The server's time for a frame computed whole by accident says nothing about others.
-  if (!is_whole) server_.Note(taken.server_ms, expected.server_ms);
+  if (!is_whole) server_.Note(Milliseconds(by_server), expected.server_ms);
   // The fixed time of a message says nothing about the bandwidth.
   const double link_ms =
       expected.link_ms + situation_.LinkMs(Side::kServer, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);
   factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
-  factors.robot.Note(taken.latency_ms - taken.waiting_ms, expected.robot_ms);
-  link_.Note(taken.waiting_ms - taken.server_ms - taken.queue_ms,
+  factors.robot.Note(Milliseconds(times.latency() - times.waiting), expected.robot_ms);
+  link_.Note(Milliseconds(times.waiting - by_server - times.server_queueing),
              link_ms + situation_.round_trip_ms);
   factors.unused = 0;
   factors.is_proven = true;

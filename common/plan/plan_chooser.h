@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/frame_times.h"
 #include "common/plan/cost_model.h"
 #include "common/plan/plan.h"
 #include "common/plan/profile.h"
@@ -54,14 +55,11 @@ class PlanChooser {
   // was not ready.
   struct Taken {
     Plan::Kind executed = Plan::Kind::kLocal;
-    double latency_ms = 0;
-    double server_ms = 0;   // decoding and computing; kRemote
-    double waiting_ms = 0;  // for the link and the server; kRemote
-    double queue_ms = 0;    // behind a shared server's other frames; kRemote and kSplit
+    FrameTimes times = {};
     double sent_bytes = 0;  // to the server; kRemote
     // Share of a dense run's multiply-adds, if only what changed was computed; the server's in
     // kRemote.
-    std::optional<double> share;
+    std::optional<double> share = {};
   };
   void Note(const Taken& taken);
 

@@ -1,5 +1,7 @@
 #include "common/reuse/settings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -130,69 +132,47 @@ ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
 
 namespace {
 
-// A setting of mode cache that differs from the usual one.
-struct ChangedSetting {
-  const char* key;
-  bool is_changed;
-  bool is_used;
-  const char* reason;  // why not
-  void (*reset)(const RobotConfig& usual, RobotConfig& to);
-};
-
-std::vector<ChangedSetting> UnusedOf(const RobotConfig& config) {
+// Gives the usual values to settings of mode cache that have no effect. Returns a sentence for
+// each.
+std::vector<std::string> ResetUnused(RobotConfig& config) {
   if (config.mode != RobotConfig::Mode::kCache) return {};
-  const CacheConfig& cache = config.cache;
   const CacheConfig usual;
   const TrackerConfig usual_tracker;
-  const ReuseSettings resolved = Resolve(cache, config.tracker.change);
-  const bool is_exact = !resolved.lossy;
-  std::vector<ChangedSetting> settings = {
-      {"geometry", cache.geometry != usual.geometry, !is_exact,
-       "policy exact computes every frame where it is",
-       [](const auto& from, auto& to) { to.cache.geometry = from.cache.geometry; }},
-      {"refresh", cache.refresh != usual.refresh, !is_exact,
-       "with policy exact nothing stored gets old",
-       [](const auto& from, auto& to) { to.cache.refresh = from.cache.refresh; }},
-      {"stem", cache.stem != usual.stem, !is_exact, "policy exact follows every change to the end",
-       [](const auto& from, auto& to) { to.cache.stem = from.cache.stem; }},
-      {"growth", cache.growth != usual.growth, !is_exact && resolved.lossy->growth.has_value(),
-       "only policy fixed grows what changed",
-       [](const auto& from, auto& to) { to.cache.growth = from.cache.growth; }},
-      {"change", cache.change != usual.change, TestsMaps(resolved),
-       "no map is tested with policy exact, or with fixed and no stem",
-       [](const auto& from, auto& to) { to.cache.change = from.cache.change; }},
-      {"change_scales", !cache.change_scales.empty(), TestsMaps(resolved),
-       "no map is tested with policy exact, or with fixed and no stem",
-       [](const auto&, auto& to) { to.cache.change_scales.clear(); }},
-      {"tracker", config.tracker.kind != usual_tracker.kind, resolved.follows_camera(),
-       "nothing follows the camera with cache.geometry none or policy exact",
-       [](const auto& from, auto& to) { to.tracker.kind = from.tracker.kind; }},
-      {"threshold", config.tracker.change.threshold != usual_tracker.change.threshold,
-       PictureTest(resolved) != nullptr,
-       "with policy exact or cache.stem above 0 the network gets every byte that changes, and "
-       "decides what a change is",
-       [](const auto& from, auto& to) {
-         to.tracker.change.threshold = from.tracker.change.threshold;
-       }},
+  const ReuseSettings resolved = Resolve(config.cache, config.tracker.change);
+  const bool is_lossy = resolved.lossy.has_value();
+  std::vector<std::string> unused;
+  const auto check = [&](const char* key, auto& setting, const auto& usual_value, bool is_used,
+                         const char* why_not) {
+    if (is_used || setting == usual_value) return;
+    setting = usual_value;
+    unused.push_back(fmt::format("cache.{} is not used: {}", key, why_not));
   };
-  std::erase_if(settings, [](const ChangedSetting& setting) {
-    return !setting.is_changed || setting.is_used;
-  });
-  return settings;
+  CacheConfig& cache = config.cache;
+  constexpr const char* kNoMap = "no map is tested with policy exact, or with fixed and no stem";
+  check("geometry", cache.geometry, usual.geometry, is_lossy,
+        "policy exact computes every frame where it is");
+  check("refresh", cache.refresh, usual.refresh, is_lossy,
+        "with policy exact nothing stored gets old");
+  check("stem", cache.stem, usual.stem, is_lossy, "policy exact follows every change to the end");
+  check("growth", cache.growth, usual.growth, is_lossy && resolved.lossy->growth,
+        "only policy fixed grows what changed");
+  check("change", cache.change, usual.change, TestsMaps(resolved), kNoMap);
+  check("change_scales", cache.change_scales, usual.change_scales, TestsMaps(resolved), kNoMap);
+  check("tracker", config.tracker.kind, usual_tracker.kind, resolved.follows_camera(),
+        "nothing follows the camera with cache.geometry none or policy exact");
+  check("threshold", config.tracker.change.threshold, usual_tracker.change.threshold,
+        PictureTest(resolved) != nullptr,
+        "with policy exact or cache.stem above 0 the network gets every byte that changes, and "
+        "decides what a change is");
+  return unused;
 }
 
 }  // namespace
 
-std::vector<std::string> UnusedSettings(const RobotConfig& config) {
-  std::vector<std::string> unused;
-  for (const ChangedSetting& setting : UnusedOf(config)) {
-    unused.push_back("cache." + std::string(setting.key) + " is not used: " + setting.reason);
-  }
-  return unused;
-}
+std::vector<std::string> UnusedSettings(RobotConfig config) { return ResetUnused(config); }
 
 RobotConfig WithoutUnusedSettings(RobotConfig config) {
-  for (const ChangedSetting& setting : UnusedOf(config)) setting.reset(RobotConfig(), config);
+  ResetUnused(config);
   return config;
 }
 

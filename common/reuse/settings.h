@@ -77,7 +77,7 @@ std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured);
 ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured);
 
 // One sentence for each setting of mode cache that has no effect. None in other modes.
-std::vector<std::string> UnusedSettings(const RobotConfig& config);
+std::vector<std::string> UnusedSettings(RobotConfig config);
 
 // Gives the usual values to what UnusedSettings would name.
 RobotConfig WithoutUnusedSettings(RobotConfig config);

@@ -149,7 +149,6 @@ TEST(PrecisionNamesTest, ABackendHasTheNameThatTheConfigurationHasForIt) {
 TEST(PrecisionNamesTest, OnlyExactBackendsOfOurOwnHaveOneArithmetic) {
   const std::string exact = CpuBackend().Arithmetic();
   EXPECT_EQ(MakeEmulatedCudaBackend()->Arithmetic(), exact);
-  EXPECT_NE(CpuBackend({.libtorch_scheme = true}).Arithmetic(), exact);
   std::vector<std::string> all = {exact};
   for (const PrecisionChoice& choice : kPrecisions) {
     all.push_back(MakeEmulatedCudaBackend(1, {choice.precision})->Arithmetic());

@@ -72,7 +72,7 @@ TEST(RelaidTest, HasTheBitsOfTheReference) {
     for (const int threads : {1, 3}) {
       SCOPED_TRACE(own.name + ", " + std::to_string(threads) + " threads");
       const auto actual =
-          MakeState(graph, std::make_unique<CpuBackend>(CpuBackendOptions{threads, false}));
+          MakeState(graph, std::make_unique<CpuBackend>(CpuBackendOptions{threads}));
       SetInputs(*actual, inputs);
       actual->Run();
       EXPECT_EQ(FirstDifference(Outputs(*expected)[0], Outputs(*actual)[0]), "");

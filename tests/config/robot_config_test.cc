@@ -93,8 +93,13 @@ TEST(RobotConfigTest, RefusesKeysAndWordsThatAreGone) {
   EXPECT_EQ(Refusal(R"({"guard": {"least": {"boxes": 0.9}}})"),
             "robot.json: guard.least must be a number, got {\"boxes\":0.9}");
   EXPECT_EQ(Refusal(R"({"scheme": "winograd"})"),
-            "robot.json: scheme must be one of \"direct\", \"auto\", \"libtorch\", got "
-            "\"winograd\"");
+            "robot.json: scheme must be \"direct\" or \"auto\", got \"winograd\"");
+  EXPECT_EQ(Refusal(R"({"scheme": "libtorch"})"),
+            "robot.json: scheme \"libtorch\" is gone: set \"direct\" or \"auto\"");
+  EXPECT_EQ(Refusal(R"({"cache": {"most_work": 0}})"),
+            "robot.json: cache.most_work is gone: remove it, as reuse always pays up to 0.85 of a "
+            "dense run's work");
+  EXPECT_EQ(Refusal(R"({"cache": {"most_work": 0.85}})"), "") << "as it always is now";
   EXPECT_EQ(Refusal(R"({"preprocess": {"width": 640}})"),
             "robot.json: unknown key \"preprocess.width\"");
   EXPECT_EQ(Refusal(R"({"decoder": {"class_names_file": "names.txt"}})"),

@@ -63,7 +63,7 @@ namespace {
 std::unique_ptr<ModelState> MakeOnBackendOf(uint32_t seed, const Graph& graph,
                                             const StateOptions& options = {}) {
   if (seed % 2 == 0) return MakeReferenceState(graph, options);
-  const CpuBackendOptions cpu = {static_cast<int>(1 + seed % 3), false};
+  const CpuBackendOptions cpu = {static_cast<int>(1 + seed % 3)};
   return MakeState(graph, std::make_unique<CpuBackend>(cpu), options);
 }
 

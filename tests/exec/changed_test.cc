@@ -154,8 +154,8 @@ class ConvChainTest : public testing::Test {
   static constexpr int kLength = 4;
 
   ConvChainTest() : graph_(ConvChain(kLength)), mask_(40, 40) {
-    state_ = MakeState(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
-                       {{}, Keep::kAll});
+    state_ =
+        MakeState(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1}), {{}, Keep::kAll});
     input_ = RandomInputs(graph_, 1)[0];
     state_->SetInput(0, input_.view());
     state_->Run();

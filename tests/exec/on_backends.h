@@ -105,7 +105,7 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
       return MakeEmulatedCudaBackend(seed_ + 1 + 100 * static_cast<unsigned>(shuffled));
     }
     if (threads == 0) return std::make_unique<ReferenceBackend>();
-    return std::make_unique<CpuBackend>(CpuBackendOptions{threads, false});
+    return std::make_unique<CpuBackend>(CpuBackendOptions{threads});
   }
 
   std::unique_ptr<ModelState> MakeState(const StateOptions& options = {}) const {

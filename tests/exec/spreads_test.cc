@@ -32,8 +32,8 @@ class GateTest : public testing::Test {
     gate_ = b.Apply(Function::Kind::kSigmoid, b.Conv(mean_, kChannels, 1));
     gated_ = b.Multiply(map, gate_);
     graph_ = b.Finish({gated_});
-    state_ = MakeState(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1, false}),
-                       {{}, Keep::kAll});
+    state_ =
+        MakeState(graph_, std::make_unique<CpuBackend>(CpuBackendOptions{1}), {{}, Keep::kAll});
     input_ = RandomInputs(graph_, 1)[0];
     state_->SetInput(0, input_.view());
     state_->Run();

@@ -395,13 +395,13 @@ TEST_F(GuardOfSquaresTest, WithoutBoxesItIsInDoubtUntilOneComes) {
     config.cache.policy = policy;
     const GuardReport nothing = Judge(Detector(), config, 200, 200);
     EXPECT_GE(nothing.samples, 15);
-    EXPECT_EQ(nothing.with_evidence, 0);
+    EXPECT_EQ(nothing.samples_with_evidence, 0);
     EXPECT_EQ(nothing.bad_samples, 0);
     EXPECT_TRUE(nothing.state.is_in_doubt);
     EXPECT_FALSE(nothing.state.agreement);
     EXPECT_EQ(nothing.state.level, SafetyLevel::kNormal);
     const GuardReport missed = Judge(Detector(), config, 200, 300);
-    EXPECT_GE(missed.with_evidence, 2);
+    EXPECT_GE(missed.samples_with_evidence, 2);
     EXPECT_GE(missed.state.level, SafetyLevel::kShorterExpiry);
   }
 }

@@ -67,6 +67,15 @@ TEST_F(PackTest, TheExampleHasEveryKindOfOperator) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_TRUE(seen[i]) << i;
 }
 
+TEST_F(PackTest, EveryKindOfHeadIsReadBack) {
+  Graph graph = EveryKind();
+  for (int kind = 0; kind < kHeadKinds; ++kind) {
+    graph.head.kind = static_cast<HeadKind>(kind);
+    const Bytes bytes = Packed(graph);
+    EXPECT_EQ(Refusal(bytes), "") << NameOf(graph.head.kind);
+  }
+}
+
 TEST_F(PackTest, RandomGraphsSurvive) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -83,8 +83,10 @@ inline std::vector<std::string> MessageSeeds() {
                        .place = {{8, 376}, {0, 640}},
                        .picture = {9, 8}}),
       Seed(Slice{41, 2, {1, 2, 3, 4}}),
-      Seed(Answer{
-          .frame = 41, .active = 0.2f, .work = 0.4f, .compute_us = 900, .outputs = {{1}, {}}}),
+      Seed(Answer{.frame = 41,
+                  .work = {.share = 0.4, .active = 0.2},
+                  .times = {.server_computing = std::chrono::microseconds(900)},
+                  .outputs = {{1}, {}}}),
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
       Seed(Bye{"it stops"}),

@@ -107,7 +107,7 @@ TEST(InspectTest, CountsWhatAnOperatorCosts) {
   EXPECT_EQ(first.parameters, 6 * 2 * 9 + 6);
   EXPECT_EQ(first.multiply_adds, 2 * 6 * 4 * 3 * (2 * 9));
   EXPECT_EQ(first.operations, 2 * first.multiply_adds + 2 * (2 * 6 * 4 * 3));
-  EXPECT_EQ(first.activation_bytes, 4 * (2 * 6 * 4 * 3));
+  EXPECT_EQ(first.bytes, 4 * (2 * 6 * 4 * 3));
   EXPECT_EQ(first.shape, (Shape{2, 6, 4, 3}));
   EXPECT_TRUE(first.reads.empty());
 

@@ -15,7 +15,7 @@ TEST(MachineTest, KnowsTheMachineItRunsOn) {
   EXPECT_LE(machine.usable_cores, machine.logical_cores);
   EXPECT_GT(machine.memory_bytes, int64_t{64} << 20);
   EXPECT_FALSE(machine.simd_targets.empty());
-  EXPECT_FALSE(machine.libtorch_version.empty());
+  EXPECT_FALSE(machine.libtorch.empty());
   // Either there is a device, or the report says why not.
   EXPECT_NE(machine.cuda.devices.empty(), machine.cuda.why_no_device.empty());
 }

@@ -76,7 +76,6 @@ constexpr Scheme kW = Scheme::kWinograd;
 
 TEST_F(SchemeChoiceTest, IsAsTheConfigurationSays) {
   EXPECT_EQ(Chosen(Choice::kDirect), (std::vector{kD, kD, kD}));
-  EXPECT_EQ(Chosen(Choice::kLibTorch), (std::vector{kD, kD, kD}));
   EXPECT_TRUE(Files().empty());
 }
 

@@ -235,7 +235,7 @@ int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
   if (op.As<op::Conv>()) {
     PackConv(graph, op, call);
   } else if (op.As<op::Foreign>()) {
-    call.foreign.emplace(graph, op);
+    call.foreign.emplace(op);
   } else {
     UploadParameters(graph, op, call);
   }
@@ -393,7 +393,7 @@ void DeviceBackend<Device>::RunForeign(const TorchCall& foreign,
     results.push_back(PackedLike(output, result));
     result += output.Count();
   }
-  foreign.Run(on_host, results, AllPixels(outputs[0]));
+  foreign.Run(on_host, results);
   for (size_t i = 0; i < outputs.size(); ++i) CopyIn(results[i], outputs[i]);
 }
 

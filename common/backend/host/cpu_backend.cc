@@ -112,20 +112,15 @@ struct CpuBackend::RunningKernels : HostKernels<RunningKernels> {
 };
 
 CpuBackend::CpuBackend(const CpuBackendOptions& options)
-    : options_(options),
-      pool_(options.pool ? options.pool
+    : pool_(options.pool ? options.pool
                          : std::make_shared<ThreadPool>(CheckedThreads(options.threads))) {
   WarnWhereKernelsAreScalar();
 }
 
 void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
-  const bool by_libtorch =
-      op.As<op::Foreign>() || (options_.libtorch_scheme && TorchCall::Offers(op));
-  if (by_libtorch) {
+  if (op.As<op::Foreign>()) {
     SetTorchThreads(pool_->threads());
-    const bool is_local = IsLocal(graph, op);
-    calls_.emplace_back(
-        LibTorchCall{TorchCall(graph, op), is_local, is_local ? ShadowFloats(graph, op) : 0});
+    calls_.emplace_back(TorchCall(op));
   } else {
     OwnCall own = {OperatorCall(graph, op), {}, 0};
     Pack(graph, op, own);
@@ -163,24 +158,15 @@ size_t CpuBackend::TestFloats(const Graph& graph, const Operator& op, const OwnC
 }
 
 size_t CpuBackend::ScratchFloats(int handle) const {
-  return std::visit([](const auto& call) { return call.scratch_floats; },
-                    calls_[static_cast<size_t>(handle)]);
+  const auto* own = std::get_if<OwnCall>(&calls_[static_cast<size_t>(handle)]);
+  return own == nullptr ? 0 : own->scratch_floats;
 }
 
 void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
                            std::span<const TensorView> outputs, const ActivePixels& pixels,
                            const ChangeTest* test, float* scratch) {
   auto& call = calls_[static_cast<size_t>(handle)];
-  if (const auto* libtorch = std::get_if<LibTorchCall>(&call)) {
-    if (!pixels.is_sparse || !libtorch->is_local) {
-      libtorch->call.Run(inputs, outputs, pixels.rows);
-      return;
-    }
-    RunOnShadow(outputs[0], pixels, test, scratch, [&](const TensorView& shadow, Range rows) {
-      libtorch->call.Run(inputs, {&shadow, 1}, rows);
-    });
-    return;
-  }
+  if (const auto* foreign = std::get_if<TorchCall>(&call)) return foreign->Run(inputs, outputs);
   auto& own = std::get<OwnCall>(call);
   if (own.relaid.axis != kNone) return RunRelaid(own, inputs, outputs[0], scratch);
   if (test == nullptr || own.call.op->As<op::Conv>()) {

@@ -20,8 +20,6 @@ namespace cacheinf {
 
 struct CpuBackendOptions {
   int threads = 1;  // of our pool, and of LibTorch's if it runs anything
-  // Runs convolutions and products in LibTorch instead, with LibTorch's bits.
-  bool libtorch_scheme = false;
   // May be shared with other backends that run one at a time. Null: makes one of `threads` threads.
   std::shared_ptr<ThreadPool> pool = nullptr;
 };
@@ -38,9 +36,6 @@ class CpuBackend : public HostBackend {
   static constexpr int kMaxThreads = 1024;
 
   std::string_view Name() const override { return "cpu"; }
-  std::string Arithmetic() const override {
-    return options_.libtorch_scheme ? "LibTorch" : HostBackend::Arithmetic();
-  }
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
 
@@ -56,13 +51,6 @@ class CpuBackend : public HostBackend {
  private:
   struct PreparingKernels;
   struct RunningKernels;
-
-  // An operator that LibTorch runs. A local one runs on a shadow (shadow.h) unless all is active.
-  struct LibTorchCall {
-    TorchCall call;
-    bool is_local;
-    size_t scratch_floats;
-  };
 
   // One of our operators, with its weights packed if it has any.
   struct OwnCall {
@@ -81,10 +69,9 @@ class CpuBackend : public HostBackend {
   void Pack(const Graph& graph, const Operator& op, OwnCall& own);
   size_t TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const;
 
-  CpuBackendOptions options_;
   std::shared_ptr<ThreadPool> pool_;
   ThreadPool alone_{1};  // for operators that run in parts, each by one thread of the pool
-  std::vector<std::variant<OwnCall, LibTorchCall>> calls_;
+  std::vector<std::variant<OwnCall, TorchCall>> calls_;
 };
 
 }  // namespace cacheinf

@@ -21,7 +21,7 @@ struct ReferenceKernels : HostKernels<ReferenceKernels> {
 
 void ReferenceBackend::PrepareKernel(const Graph& graph, const Operator& op) {
   if (op.As<op::Foreign>()) {
-    calls_.emplace_back(std::in_place_type<TorchCall>, graph, op);
+    calls_.emplace_back(std::in_place_type<TorchCall>, op);
   } else {
     calls_.emplace_back(std::in_place_type<OperatorCall>, graph, op);
   }
@@ -37,7 +37,7 @@ void ReferenceBackend::RunKernel(int handle, std::span<const ConstTensorView> in
                                  std::span<const TensorView> outputs, const ActivePixels& pixels,
                                  const ChangeTest* test, float* scratch) {
   if (const auto* torch_call = std::get_if<TorchCall>(&calls_[handle])) {
-    torch_call->Run(inputs, outputs, pixels.rows);
+    torch_call->Run(inputs, outputs);
     return;
   }
   auto& call = std::get<OperatorCall>(calls_[handle]);

@@ -1,12 +1,8 @@
 #include "common/model/graph/pack.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -19,6 +15,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/model/graph/fields.h"
+#include "common/model/graph/words.h"
 
 static_assert(std::endian::native == std::endian::little,
               "native model files are little-endian and mapped as they are");
@@ -82,6 +79,35 @@ class BlockHash {
   std::array<uint64_t, 8> lanes_ = {1, 2, 3, 4, 5, 6, 7, 8};
 };
 
+// What a description holds without names, in this order.
+template <MaybeConst<Graph> T>
+void VisitParts(T& graph, auto& file) {
+  file.Part(graph.name);
+  file.Part(graph.picture);
+  file.Part(graph.head);
+  file.Part(graph.notes);
+  file.Part(graph.values);
+  file.IdsPart(graph.inputs);
+  file.IdsPart(graph.outputs);
+  file.Part(graph.operators);
+}
+
+template <MaybeConst<Value> T>
+void VisitParts(T& value, auto& file) {
+  file.Part(value.name);
+  file.ShapePart(value.shape);
+  file.Part(value.type);
+  file.ConstantPart(value);
+}
+
+template <MaybeConst<Operator> T>
+void VisitParts(T& op, auto& file) {
+  file.Part(op.name);
+  file.AttributesPart(op.attributes);
+  file.IdsPart(op.inputs);
+  file.IdsPart(op.outputs);
+}
+
 // --- Writing ---------------------------------------------------------------------------------
 
 struct Bytes {
@@ -134,20 +160,8 @@ class DescriptionWriter {
     for (const T& element : list) Write(element);
   }
   void Write(const Bytes& blob) { Write(blob.size); }
-  void Write(const Value& value) {
-    Write(value.name);
-    Write(value.shape);
-    Write(value.type);
-    const auto bytes = static_cast<size_t>(value.constant.count()) * sizeof(float);
-    Write(value.is_constant() ? blobs_.Add(value.constant.data(), bytes) : kNone);
-  }
-  void Write(const Operator& op) {
-    Write(op.name);
-    Write(kAttributeNames[op.attributes.index()]);
-    std::visit([this](const auto& fields) { Write(fields); }, op.attributes);
-    Write(op.inputs);
-    Write(op.outputs);
-  }
+  void Write(const Value& value) { VisitParts(value, *this); }
+  void Write(const Operator& op) { VisitParts(op, *this); }
   // Writes a whole number, an enumerator, or a struct of fields.h.
   template <typename T>
   void Write(const T& value) {
@@ -164,6 +178,21 @@ class DescriptionWriter {
     Write(field);
   }
 
+  template <typename T>
+  void Part(const T& part) {
+    Write(part);
+  }
+  void ShapePart(const Shape& shape) { Write(shape); }
+  void IdsPart(const std::vector<int>& ids) { Write(ids); }
+  void ConstantPart(const Value& value) {
+    const auto bytes = static_cast<size_t>(value.constant.count()) * sizeof(float);
+    Write(value.is_constant() ? blobs_.Add(value.constant.data(), bytes) : kNone);
+  }
+  void AttributesPart(const Attributes& attributes) {
+    Write(kAttributeNames[attributes.index()]);
+    std::visit([this](const auto& fields) { Write(fields); }, attributes);
+  }
+
  private:
   template <typename T>
   void WriteBits(const T& value) {
@@ -176,75 +205,11 @@ class DescriptionWriter {
 
 std::string Describe(const Graph& graph, BlobWriter& blobs) {
   DescriptionWriter rest(blobs);
-  rest.Write(graph.name);
-  rest.Write(graph.picture);
-  rest.Write(graph.head);
-  rest.Write(graph.notes);
-  rest.Write(graph.values);
-  rest.Write(graph.inputs);
-  rest.Write(graph.outputs);
-  rest.Write(graph.operators);
+  VisitParts(graph, rest);
   DescriptionWriter table(blobs);
   table.Write(blobs.blobs());
   return table.bytes() + rest.bytes();
 }
-
-std::string SystemError() { return std::strerror(errno); }
-
-// A file that gets its name only once it is complete.
-class FileWriter {
- public:
-  explicit FileWriter(const std::filesystem::path& path)
-      : path_(path), temporary_(path.string() + "." + std::to_string(getpid()) + ".tmp") {
-    std::error_code error;
-    const std::filesystem::file_status status = std::filesystem::status(path, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-      throw InputError("cannot write '" + path.string() + "': it exists and is not a file");
-    }
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) Fail();
-  }
-  ~FileWriter() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!is_done_) unlink(temporary_.c_str());
-  }
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
-
-  // Adds zeros up to the next multiple of 64.
-  void Write(const void* data, size_t bytes) {
-    static constexpr std::array<char, kAlignment> kZeros = {};
-    WriteAll(static_cast<const char*>(data), bytes);
-    WriteAll(kZeros.data(), RoundUp(bytes) - bytes);
-  }
-
-  void Commit() {
-    if (fsync(descriptor_) != 0) Fail();
-    const int closed = close(std::exchange(descriptor_, -1));
-    if (closed != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) Fail();
-    is_done_ = true;
-  }
-
- private:
-  void WriteAll(const char* data, size_t bytes) {
-    while (bytes > 0) {
-      const ssize_t written = write(descriptor_, data, bytes);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) Fail();
-      data += written;
-      bytes -= static_cast<size_t>(written);
-    }
-  }
-
-  [[noreturn]] void Fail() const {
-    throw InputError("cannot write '" + path_.string() + "': " + SystemError());
-  }
-
-  std::filesystem::path path_;
-  std::string temporary_;
-  int descriptor_ = -1;
-  bool is_done_ = false;
-};
 
 // --- Reading ---------------------------------------------------------------------------------
 
@@ -307,20 +272,10 @@ class DescriptionReader {
   Graph ReadGraph() {
     for (int64_t count = ReadCount(); count > 0; --count) blobs_.Add(ReadWhole<size_t>());
     Graph graph;
-    Read(graph.name);
-    Read(graph.picture);
-    Read(graph.head);
-    Read(graph.notes);
-    Read(graph.values);
-    value_count_ = static_cast<int64_t>(graph.values.size());
-    ReadIds(graph.inputs);
-    ReadIds(graph.outputs);
-    for (int64_t count = ReadCount(); count > 0; --count) {
-      Operator& op = graph.operators.emplace_back();
-      ReadOperator(op);
-      for (const ValueId output : op.outputs) {
-        graph.values[static_cast<size_t>(output)].producer =
-            static_cast<OpId>(graph.operators.size()) - 1;
+    VisitParts(graph, *this);
+    for (size_t id = 0; id < graph.operators.size(); ++id) {
+      for (const ValueId output : graph.operators[id].outputs) {
+        graph.values[static_cast<size_t>(output)].producer = static_cast<OpId>(id);
       }
     }
     if (!bytes_.empty()) throw Damage("goes on after its end");
@@ -332,6 +287,33 @@ class DescriptionReader {
     if (ReadText() != name) throw Damage(std::string("has no '") + name + "'");
     Read(field);
   }
+
+  template <typename T>
+  void Part(T& part) {
+    Read(part);
+  }
+  void Part(std::vector<Value>& values) {
+    Read(values);
+    value_count_ = static_cast<int64_t>(values.size());
+  }
+  void ShapePart(Shape& shape) {
+    int64_t elements = 1;
+    for (int64_t count = ReadCount(); count > 0; --count) {
+      shape.push_back(ReadWhole(0, kMaxElements));
+      elements *= shape.back();  // both at most 2^31
+      if (elements > kMaxElements) throw Damage("has a value that is too large");
+    }
+  }
+  void IdsPart(std::vector<int>& ids) {
+    for (int64_t count = ReadCount(); count > 0; --count) {
+      ids.push_back(static_cast<int>(ReadWhole(0, value_count_ - 1)));
+    }
+  }
+  void ConstantPart(Value& value) {
+    const auto blob = ReadBits<int64_t>();
+    if (blob != kNone) value.constant = blobs_.Floats(blob, value.shape);
+  }
+  void AttributesPart(Attributes& attributes) { ReadAttributes(ReadText(), attributes); }
 
  private:
   template <typename T>
@@ -374,17 +356,12 @@ class DescriptionReader {
   void Read(std::vector<T>& list) {
     for (int64_t count = ReadCount(); count > 0; --count) Read(list.emplace_back());
   }
-  void Read(Value& value) {
-    Read(value.name);
-    ReadShape(value.shape);
-    Read(value.type);
-    const auto blob = ReadBits<int64_t>();
-    if (blob != kNone) value.constant = blobs_.Floats(blob, value.shape);
-  }
+  void Read(Value& value) { VisitParts(value, *this); }
+  void Read(Operator& op) { VisitParts(op, *this); }
   template <typename T>
   void Read(T& field) {
     if constexpr (std::is_enum_v<T>) {
-      field = static_cast<T>(ReadWhole(0, static_cast<int64_t>(LastOf(T{}))));
+      field = static_cast<T>(ReadWhole(0, static_cast<int64_t>(WordsOf(T{}).size()) - 1));
     } else if constexpr (std::is_integral_v<T>) {
       field = ReadWhole<T>();
     } else {
@@ -392,25 +369,6 @@ class DescriptionReader {
     }
   }
 
-  void ReadShape(Shape& shape) {
-    int64_t elements = 1;
-    for (int64_t count = ReadCount(); count > 0; --count) {
-      shape.push_back(ReadWhole(0, kMaxElements));
-      elements *= shape.back();  // both at most 2^31
-      if (elements > kMaxElements) throw Damage("has a value that is too large");
-    }
-  }
-  void ReadIds(std::vector<int>& ids) {
-    for (int64_t count = ReadCount(); count > 0; --count) {
-      ids.push_back(static_cast<int>(ReadWhole(0, value_count_ - 1)));
-    }
-  }
-  void ReadOperator(Operator& op) {
-    Read(op.name);
-    ReadAttributes(ReadText(), op.attributes);
-    ReadIds(op.inputs);
-    ReadIds(op.outputs);
-  }
   template <size_t index = 0>
   void ReadAttributes(std::string_view kind, Attributes& attributes) {
     if constexpr (index == std::variant_size_v<Attributes>) {
@@ -477,11 +435,16 @@ void WritePack(const Graph& graph, const std::filesystem::path& path) {
   for (const Bytes& blob : blobs.blobs()) hash.Add(blob.data, blob.size);
   head.checksum = hash.Value();
 
-  FileWriter file(path);
-  file.Write(&head, sizeof(head));
-  file.Write(description.data(), description.size());
-  for (const Bytes& blob : blobs.blobs()) file.Write(blob.data, blob.size);
-  file.Commit();
+  static constexpr std::array<char, kAlignment> kZeros = {};
+  std::vector<std::string_view> parts;
+  const auto add = [&parts](const void* data, size_t bytes) {
+    parts.emplace_back(static_cast<const char*>(data), bytes);
+    parts.emplace_back(kZeros.data(), RoundUp(bytes) - bytes);
+  };
+  add(&head, sizeof(head));
+  add(description.data(), description.size());
+  for (const Bytes& blob : blobs.blobs()) add(blob.data, blob.size);
+  ReplaceFile(path, parts);
 }
 
 Graph ReadPack(const std::filesystem::path& path) {

@@ -55,7 +55,7 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
                              "--print-config",
                              "cpu|reference",
                              "dense|cache|remote|split|cacheinf",
-                             "direct|auto|libtorch"}) {
+                             "direct|auto"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -158,7 +158,7 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   EXPECT_EQ(Answers().back()["frame"], 2) << "the newest frame is always answered";
   EXPECT_EQ(live.late, late);
   EXPECT_EQ(live.frames + live.queue.dropped, 3);
-  EXPECT_NEAR(live.waited.max_ms(), live.latency.max_ms(), 1e-9);
+  EXPECT_NEAR(live.times.at("waited_ms").max_ms(), live.latency.max_ms(), 1e-9);
 
   const Summary record = Run(std::make_unique<GivenFrames>(frames, false), config, clock);
   EXPECT_EQ(record.frames, 3);

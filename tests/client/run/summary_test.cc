@@ -89,9 +89,9 @@ TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
   EXPECT_NEAR(p50, 53, 0.4);
   EXPECT_NEAR(p95, 98, 0.4);
   EXPECT_NEAR(p99, 102, 0.4);
-  EXPECT_NEAR(summary.preprocess.PercentileMs(0.99), 1, 0.01);
-  EXPECT_NEAR(summary.compute.PercentileMs(0.99), 99, 0.4);
-  EXPECT_NEAR(summary.decode.PercentileMs(0.99), 2, 0.01);
+  EXPECT_NEAR(summary.times.at("preprocess_ms").PercentileMs(0.99), 1, 0.01);
+  EXPECT_NEAR(summary.times.at("compute_ms").PercentileMs(0.99), 99, 0.4);
+  EXPECT_NEAR(summary.times.at("decode_ms").PercentileMs(0.99), 2, 0.01);
 }
 
 TEST(SummaryTest, NamesPlansAndHowFarTheirPredictionsWereOff) {
@@ -197,7 +197,7 @@ TEST(SummaryTest, TellsWhatTheGuardKnows) {
       Line(summary, "guard"),
       "guard    normal, in doubt, 9 samples, none of which had anything to compare, 0 of them "
       "bad, 0 changes of level");
-  summary.guard->with_evidence = 8;
+  summary.guard->samples_with_evidence = 8;
   summary.guard->state = {SafetyLevel::kNormal, 0.95};
   EXPECT_EQ(
       Line(summary, "guard"),
@@ -230,7 +230,7 @@ TEST(SummaryTest, AsJsonTellsWhatItsAgreementRestsOn) {
 
   const Detections box = {{{{0, 0.5f}, 0, 0, 9, 9}}};
   summary.agreement->Add(box, {{}}, box, {{}});
-  summary.guard->with_evidence = 8;
+  summary.guard->samples_with_evidence = 8;
   summary.guard->state = {SafetyLevel::kNormal, 0.95};
   json = json_of(summary);
   EXPECT_EQ(json["guard"]["samples_with_evidence"], 8);
