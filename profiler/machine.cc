@@ -1,11 +1,12 @@
 #include "profiler/machine.h"
 
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -19,8 +20,6 @@ namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kMebi = 1024.0 * 1024.0;
 
 std::string FirstLine(const fs::path& path) {
   std::ifstream file(path);
@@ -52,29 +51,13 @@ std::string CpuName() {
   return board.empty() ? "unknown" : board;
 }
 
-// "48K" or "2M" as sysfs writes it.
-int64_t ParseCacheSize(const std::string& text) {
-  std::istringstream stream(text);
-  int64_t count = 0;
-  char unit = ' ';
-  stream >> count >> unit;
-  if (unit == 'K') count <<= 10;
-  if (unit == 'M') count <<= 20;
-  return count;
-}
-
-std::vector<Machine::CpuCache> CpuCaches() {
-  std::vector<Machine::CpuCache> caches;
+std::vector<std::string> CpuCaches() {
+  std::vector<std::string> caches;
   for (int index = 0;; ++index) {
     const fs::path folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
     if (!fs::exists(folder / "size")) return caches;
-    Machine::CpuCache cache;
-    std::istringstream(FirstLine(folder / "level")) >> cache.level;
-    cache.kind = FirstLine(folder / "type");
-    std::transform(cache.kind.begin(), cache.kind.end(), cache.kind.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    cache.bytes = ParseCacheSize(FirstLine(folder / "size"));
-    caches.push_back(cache);
+    caches.push_back(fmt::format("L{} {} {}", FirstLine(folder / "level"),
+                                 FirstLine(folder / "type"), FirstLine(folder / "size")));
   }
 }
 
@@ -100,33 +83,46 @@ std::string CudaVersion(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-std::string Join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : " ") + part;
-  return text;
-}
-
-std::string CachesText(const std::vector<Machine::CpuCache>& caches) {
-  std::ostringstream text;
-  for (const Machine::CpuCache& cache : caches) {
-    if (text.tellp() > 0) text << ", ";
-    text << "L" << cache.level << " " << cache.kind << " " << cache.bytes / 1024 << " KiB";
-  }
-  return text.str();
-}
-
-std::string CudaText(const CudaReport& cuda) {
-  std::ostringstream text;
+nlohmann::json CudaJson(const CudaReport& cuda) {
   if (!cuda.built_in) return "not in this build";
-  text << "runtime " << CudaVersion(cuda.runtime_version) << ", driver "
-       << (cuda.driver_version == 0 ? "none" : CudaVersion(cuda.driver_version));
-  if (!cuda.why_no_device.empty()) text << ", no device: " << cuda.why_no_device;
+  nlohmann::json devices = nlohmann::json::array();
   for (const CudaDevice& device : cuda.devices) {
-    text << "\n             " << device.name << ", compute capability " << device.compute_major
-         << "." << device.compute_minor << ", " << device.multiprocessors << " multiprocessors, "
-         << static_cast<int64_t>(static_cast<double>(device.memory_bytes) / kMebi) << " MiB";
+    devices.push_back({{"name", device.name},
+                       {"compute_capability", {device.compute_major, device.compute_minor}},
+                       {"multiprocessors", device.multiprocessors},
+                       {"memory_bytes", device.memory_bytes}});
   }
-  return text.str();
+  nlohmann::json json = {
+      {"runtime", CudaVersion(cuda.runtime_version)},
+      {"driver", cuda.driver_version == 0 ? "none" : CudaVersion(cuda.driver_version)},
+      {"devices", devices}};
+  if (!cuda.why_no_device.empty()) json["no_device"] = cuda.why_no_device;
+  return json;
+}
+
+// Whatever bytes the machine's names hold.
+std::string OnOneLine(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// All but the fingerprint.
+nlohmann::json FactsOf(const Machine& machine) {
+  return {{"cpu", machine.cpu},
+          {"logical_cores", machine.logical_cores},
+          {"usable_cores", machine.usable_cores},
+          {"cpu_quota", machine.cpu_quota},
+          {"caches", machine.caches},
+          {"simd_targets", machine.simd_targets},
+          {"memory_bytes", machine.memory_bytes},
+          {"os", machine.os},
+          {"kernel", machine.kernel},
+          {"cacheinf", machine.cacheinf_version},
+          {"compiler", machine.compiler},
+          {"build_type", machine.build_type},
+          {"libtorch", machine.libtorch_version},
+          {"opencv", machine.opencv_version},
+          {"mpi", machine.mpi.Describe()},
+          {"cuda", CudaJson(machine.cuda)}};
 }
 
 }  // namespace
@@ -156,76 +152,26 @@ Machine DescribeMachine() {
 }
 
 std::string ToText(const Machine& machine) {
-  std::ostringstream text;
-  text << "cpu          " << machine.cpu << "\n";
-  text << "cores        " << machine.usable_cores << " usable of " << machine.logical_cores;
-  if (machine.cpu_quota > 0.0) text << ", limited to the time of " << machine.cpu_quota;
-  text << "\n";
-  text << "caches       " << CachesText(machine.caches) << "\n";
-  text << "simd         " << Join(machine.simd_targets) << "\n";
-  text << "memory       " << static_cast<int64_t>(static_cast<double>(machine.memory_bytes) / kMebi)
-       << " MiB\n";
-  text << "system       " << machine.os << ", " << machine.kernel << "\n";
-  text << "cacheinf     " << machine.cacheinf_version << ", " << machine.build_type << ", "
-       << machine.compiler << "\n";
-  text << "libtorch     " << machine.libtorch_version << "\n";
-  text << "opencv       " << machine.opencv_version << "\n";
-  text << "mpi          " << machine.mpi.Describe() << "\n";
-  text << "cuda         " << CudaText(machine.cuda) << "\n";
-  text << "fingerprint  " << Fingerprint(machine) << "\n";
-  return text.str();
+  std::string text;
+  const nlohmann::json facts = ToJson(machine);
+  for (const auto& [key, fact] : facts.items()) {
+    text += fmt::format("{:<14}{}\n", key,
+                        fact.is_string() ? fact.get<std::string>() : OnOneLine(fact));
+  }
+  return text;
 }
 
 nlohmann::json ToJson(const Machine& machine) {
-  nlohmann::json caches = nlohmann::json::array();
-  for (const Machine::CpuCache& cache : machine.caches) {
-    caches.push_back({{"level", cache.level}, {"kind", cache.kind}, {"bytes", cache.bytes}});
-  }
-  nlohmann::json devices = nlohmann::json::array();
-  for (const CudaDevice& device : machine.cuda.devices) {
-    devices.push_back({{"name", device.name},
-                       {"compute_capability", {device.compute_major, device.compute_minor}},
-                       {"multiprocessors", device.multiprocessors},
-                       {"memory_bytes", device.memory_bytes}});
-  }
-  return {{"cpu", machine.cpu},
-          {"logical_cores", machine.logical_cores},
-          {"usable_cores", machine.usable_cores},
-          {"cpu_quota", machine.cpu_quota},
-          {"caches", caches},
-          {"simd_targets", machine.simd_targets},
-          {"memory_bytes", machine.memory_bytes},
-          {"os", machine.os},
-          {"kernel", machine.kernel},
-          {"cacheinf", machine.cacheinf_version},
-          {"compiler", machine.compiler},
-          {"build_type", machine.build_type},
-          {"libtorch", machine.libtorch_version},
-          {"opencv", machine.opencv_version},
-          {"mpi", {{"version", machine.mpi.version}, {"cuda_aware", machine.mpi.cuda_aware}}},
-          {"cuda",
-           {{"built_in", machine.cuda.built_in},
-            {"runtime_version", machine.cuda.runtime_version},
-            {"driver_version", machine.cuda.driver_version},
-            {"devices", devices}}},
-          {"fingerprint", Fingerprint(machine)}};
+  nlohmann::json json = FactsOf(machine);
+  json["fingerprint"] = Fingerprint(machine);
+  return json;
 }
 
 std::string Fingerprint(const Machine& machine) {
-  std::ostringstream facts;
-  facts << machine.cpu << '|' << machine.usable_cores << '|' << machine.cpu_quota << '|'
-        << CachesText(machine.caches) << '|' << Join(machine.simd_targets) << '|'
-        << machine.memory_bytes << '|' << machine.cacheinf_version << '|' << machine.compiler << '|'
-        << machine.build_type << '|' << machine.libtorch_version << '|' << CudaText(machine.cuda);
-  // FNV-1a, whose result does not depend on the standard library.
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : facts.str()) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text(16, '0');
-  for (size_t i = 0; i < text.size(); ++i) text[i] = kDigits[hash >> (60 - 4 * i) & 15];
-  return text;
+  nlohmann::json facts = FactsOf(machine);
+  for (const char* const of_no_effect : {"os", "kernel", "mpi"}) facts.erase(of_no_effect);
+  const std::string text = OnOneLine(facts);
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
 int CoresToUse(const Machine& machine) {

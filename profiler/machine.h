@@ -14,17 +14,11 @@ namespace cacheinf {
 // What a measurement depends on: the machine, and the libraries that this build uses on it. Every
 // benchmark's file includes it.
 struct Machine {
-  struct CpuCache {
-    int level = 0;
-    std::string kind;  // "data", "instruction", "unified"
-    int64_t bytes = 0;
-  };
-
   std::string cpu;
-  int logical_cores = 0;   // all of the machine
-  int usable_cores = 0;    // that this process may run on
-  double cpu_quota = 0.0;  // cores' worth of time a control group grants; 0: no limit
-  std::vector<CpuCache> caches;
+  int logical_cores = 0;            // all of the machine
+  int usable_cores = 0;             // that this process may run on
+  double cpu_quota = 0.0;           // cores' worth of time a control group grants; 0: no limit
+  std::vector<std::string> caches;  // "L1 Data 48K", …
   std::vector<std::string> simd_targets;  // best first
   int64_t memory_bytes = 0;
   std::string os;
