@@ -141,16 +141,12 @@ nlohmann::json AxisJson(const AxisWindow& axis) {
   return json;
 }
 
-const char* TypeText(const Value& value) {
-  return value.type == DataType::kInt64 ? "int64" : "float32";
-}
-
 // "input   1x3x384x640  float32  images".
 std::string ValuesText(std::string_view what, const std::vector<Value>& values, size_t width) {
   std::string text;
   for (const Value& value : values) {
     text += fmt::format("{:<8}{:<{}}  {:<7}  {}\n", what, ToString(value.shape), width,
-                        TypeText(value), OneLine(value.name));
+                        NameOf(value.type), OneLine(value.name));
   }
   return text;
 }
@@ -190,7 +186,7 @@ std::string NotesText(const ModelNotes& notes) {
 nlohmann::json ValuesJson(const std::vector<Value>& values) {
   nlohmann::json list = nlohmann::json::array();
   for (const Value& value : values) {
-    list.push_back({{"name", value.name}, {"shape", value.shape}, {"type", TypeText(value)}});
+    list.push_back({{"name", value.name}, {"shape", value.shape}, {"type", NameOf(value.type)}});
   }
   return list;
 }

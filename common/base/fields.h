@@ -2,8 +2,10 @@
 #define CACHEINF_COMMON_BASE_FIELDS_H_
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 // A struct that is written and read lists its fields once, in its own namespace:
@@ -11,6 +13,7 @@
 //   template <MaybeConst<Curve> T, typename Visit>
 //   void VisitFields(T& curve, Visit& visit) {
 //     visit("x", curve.x, Real{0, 1});
+//     VisitEach<"y z">(visit, curve.y, curve.z);
 //     visit.Check(IsAscending(curve.x), "x", "ascending");
 //   }
 //
@@ -41,6 +44,28 @@ struct Real {
 
   bool Has(double number) const { return number >= least && number <= most; }  // false for NaN
 };
+
+// Names of fields, a space between two, taken apart when the program is compiled.
+template <size_t kSize>
+struct FieldNames {
+  consteval FieldNames(const char (&names)[kSize]) {  // NOLINT(google-explicit-constructor)
+    for (size_t i = 0; i < kSize; ++i) {
+      chars[i] = names[i] == ' ' ? '\0' : names[i];
+      count += chars[i] == '\0' ? 1 : 0;
+    }
+  }
+
+  char chars[kSize] = {};
+  size_t count = 0;
+};
+
+// Calls visit(name, field) for each: VisitEach<"x y">(visit, point.x, point.y).
+template <FieldNames kNames, typename Visit, typename... Fields>
+void VisitEach(Visit&& visit, Fields&... fields) {
+  static_assert(kNames.count == sizeof...(fields), "a name for each field");
+  const char* name = kNames.chars;
+  ((visit(name, fields), name += std::char_traits<char>::length(name) + 1), ...);
+}
 
 }  // namespace cacheinf
 

@@ -9,6 +9,7 @@
 #include "common/base/words.h"
 #include "common/config/fields.h"
 #include "common/model/graph/graph.h"
+#include "common/model/graph/words.h"
 
 // What a model file in a foreign format does not say: how a camera's picture becomes its input, and
 // what its output means. A native model file carries both.
@@ -54,13 +55,6 @@ struct DecoderConfig {
   FieldTable Fields();
 };
 
-constexpr Words<4> WordsOf(PictureSpec::Fit) {
-  return {"stretch", "letterbox", "crop", "letterbox-corner"};
-}
-constexpr Words<3> WordsOf(PictureSpec::Channels) { return {"rgb", "bgr", "gray"}; }
-constexpr Words<4> WordsOf(PictureSpec::Resize) {
-  return {"bilinear", "area", "antialias", "average"};
-}
 constexpr Words<3> WordsOf(DecoderConfig::Coordinates) { return {"usual", "pixels", "shares"}; }
 
 struct ModelConfig {

@@ -10,6 +10,7 @@
 #include "common/model/graph/fields.h"
 #include "common/model/graph/graph.h"
 #include "common/model/graph/moves.h"
+#include "common/model/graph/words.h"
 
 namespace cacheinf {
 namespace {
@@ -645,42 +646,26 @@ class KindNamer {
     return conv.spec.transposed ? "transposed_conv" : kind_;
   }
   std::string operator()(const op::Activation& activation) const {
-    static constexpr const char* kNames[] = {
-        "identity", "relu",         "leaky_relu", "prelu",      "elu",    "clip",
-        "sigmoid",  "hard_sigmoid", "silu",       "hard_swish", "gelu",   "gelu_tanh",
-        "mish",     "tanh",         "softplus",   "exp",        "log",    "erf",
-        "sqrt",     "reciprocal",   "abs",        "negate",     "floor",  "ceil",
-        "round",    "sin",          "cos",        "truncate",   "is_zero"};
-    return kNames[static_cast<size_t>(activation.function.kind)];
+    return NameOf(activation.function.kind);
   }
-  std::string operator()(const op::Binary& binary) const {
-    static constexpr const char* kNames[] = {
-        "add",   "subtract", "multiply",      "divide", "power",    "minimum", "maximum",
-        "equal", "less",     "less_or_equal", "where",  "quotient", "modulo"};
-    return kNames[static_cast<size_t>(binary.kind)];
-  }
-  std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind); }
+  std::string operator()(const op::Binary& binary) const { return NameOf(binary.kind); }
+  std::string operator()(const op::Pool& pool) const { return NameOf(pool.spec.kind) + kPool; }
   std::string operator()(const op::AdaptivePool& pool) const {
-    return "adaptive_" + PoolName(pool.kind);
+    return "adaptive_" + (NameOf(pool.kind) + kPool);
   }
   std::string operator()(const op::Resize& resize) const {
-    static constexpr const char* kNames[] = {"resize_nearest", "resize_linear", "resize_cubic"};
-    return kNames[static_cast<size_t>(resize.spec.kind)];
+    return kind_ + "_" + NameOf(resize.spec.kind);
   }
   std::string operator()(const op::Softmax& softmax) const {
     return softmax.logarithm ? "log_softmax" : kind_;
   }
   std::string operator()(const op::Reduce& reduce) const {
-    static constexpr const char* kNames[] = {"reduce_mean", "reduce_sum", "reduce_max",
-                                             "reduce_min"};
-    return kNames[static_cast<size_t>(reduce.kind)];
+    return kind_ + "_" + NameOf(reduce.kind);
   }
   std::string operator()(const op::Foreign& foreign) const { return foreign.type; }
 
  private:
-  static std::string PoolName(PoolSpec::Kind kind) {
-    return kind == PoolSpec::Kind::kMax ? "max_pool" : "average_pool";
-  }
+  const std::string kPool = "_pool";
 
   std::string kind_;
 };

@@ -22,6 +22,30 @@ constexpr Words<4> WordsOf(ResizeSpec::Rounding) {
   return {"prefer_floor", "prefer_ceil", "floor", "ceil"};
 }
 
+constexpr Words<29> WordsOf(Function::Kind) {
+  return {"identity", "relu",         "leaky_relu", "prelu",      "elu",    "clip",
+          "sigmoid",  "hard_sigmoid", "silu",       "hard_swish", "gelu",   "gelu_tanh",
+          "mish",     "tanh",         "softplus",   "exp",        "log",    "erf",
+          "sqrt",     "reciprocal",   "abs",        "negate",     "floor",  "ceil",
+          "round",    "sin",          "cos",        "truncate",   "is_zero"};
+}
+constexpr Words<13> WordsOf(BinaryKind) {
+  return {"add",   "subtract", "multiply",      "divide", "power",    "minimum", "maximum",
+          "equal", "less",     "less_or_equal", "where",  "quotient", "modulo"};
+}
+constexpr Words<2> WordsOf(PoolSpec::Kind) { return {"max", "average"}; }
+constexpr Words<4> WordsOf(ReduceKind) { return {"mean", "sum", "max", "min"}; }
+constexpr Words<2> WordsOf(op::DepthToSpace::Order) { return {"rows_first", "channels_first"}; }
+constexpr Words<3> WordsOf(PadMode) { return {"constant", "reflect", "edge"}; }
+constexpr Words<2> WordsOf(DataType) { return {"float32", "int64"}; }
+constexpr Words<4> WordsOf(PictureSpec::Fit) {
+  return {"stretch", "letterbox", "crop", "letterbox-corner"};
+}
+constexpr Words<3> WordsOf(PictureSpec::Channels) { return {"rgb", "bgr", "gray"}; }
+constexpr Words<4> WordsOf(PictureSpec::Resize) {
+  return {"bilinear", "area", "antialias", "average"};
+}
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_MODEL_GRAPH_WORDS_H_
