@@ -147,7 +147,7 @@ struct CheckOptions {
     bool contradicts = false;
     std::cout << RunCheckCommand(effective, picture, &contradicts) << std::flush;
     if (contradicts)
-      throw InputError(effective.model + ": a robot refuses this model, as said above");
+      throw InputError(effective.model, ": a robot refuses this model, as said above");
   }
 };
 

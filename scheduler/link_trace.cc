@@ -126,7 +126,7 @@ std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean
     }
     mbit.push_back(bandwidth);
   }
-  if (mbit.empty()) throw InputError(path.string() + ": no bandwidths below the heading");
+  if (mbit.empty()) throw InputError(path.string(), ": no bandwidths below the heading");
   if (mean_mbit > 0) {
     const double scale = mean_mbit / MeanOf(mbit);
     for (double& bandwidth : mbit) bandwidth *= scale;

@@ -40,7 +40,7 @@ int ReadQuality(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, quality);
   if (error != std::errc() || rest != end || quality < 1 || quality > 100) {
-    throw InputError("codec: \"" + text + "\" is not a JPEG quality from 1 to 100");
+    throw InputError("codec: \"", text, "\" is not a JPEG quality from 1 to 100");
   }
   return quality;
 }
@@ -61,7 +61,7 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
   for (; next < parts.size(); ++next) {
     const size_t equals = parts[next].find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw InputError("codec: \"" + parts[next] + "\" is not an option=value of a video encoder");
+      throw InputError("codec: \"", parts[next], "\" is not an option=value of a video encoder");
     }
     codec->video_options.emplace_back(parts[next].substr(0, equals),
                                       parts[next].substr(equals + 1));
@@ -83,13 +83,13 @@ PictureCodec ParsePictureCodec(const std::string& text) {
   if (text.starts_with(kGst)) {
     std::string pipeline = text.substr(kGst.size());
     if (pipeline.find_first_not_of(' ') == pipeline.npos) {
-      throw InputError("codec \"" + text + "\" names no element of GStreamer");
+      throw InputError("codec \"", text, "\" names no element of GStreamer");
     }
     return {.kind = PictureCodecKind::kVideo, .gst_pipeline = std::move(pipeline)};
   }
   const std::vector<std::string> parts = Split(text);
   const std::optional<PictureCodecKind> kind = ValueOf<PictureCodecKind>(parts[0]);
-  if (!kind) throw InputError("codec \"" + text + "\" is not raw, png, jpeg, blocks or video");
+  if (!kind) throw InputError("codec \"", text, "\" is not raw, png, jpeg, blocks or video");
   PictureCodec codec;
   codec.kind = *kind;
   if (codec.kind == PictureCodecKind::kVideo) {
@@ -99,7 +99,7 @@ PictureCodec ParsePictureCodec(const std::string& text) {
   const bool is_jpeg = codec.kind == PictureCodecKind::kJpeg;
   const bool is_blocks = codec.kind == PictureCodecKind::kBlocks;
   if (parts.size() > (is_jpeg || is_blocks ? 2 : 1)) {
-    throw InputError("codec \"" + text + "\" says more than " + parts[0] + " knows");
+    throw InputError("codec \"", text, "\" says more than ", parts[0], " knows");
   }
   if (is_jpeg || is_blocks) {
     codec.jpeg_quality = is_jpeg ? kUsualJpegQuality : kUsualBlockQuality;

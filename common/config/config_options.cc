@@ -82,7 +82,7 @@ CLI::Option* ConfigOptions::AddOption(CLI::App& command, const std::string& path
 ConfigOptions::Setting ConfigOptions::ParseSetting(const std::string& pair) {
   const size_t equals = pair.find('=');
   if (equals == std::string::npos) {
-    throw InputError("--set: \"" + pair + "\" is not of the form key=value");
+    throw InputError("--set: \"", pair, "\" is not of the form key=value");
   }
   return {"--set", pair.substr(0, equals), pair.substr(equals + 1)};
 }

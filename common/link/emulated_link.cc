@@ -77,7 +77,7 @@ Emulation ParseEmulation(const std::string& text) {
   const size_t end = std::min(text.find(','), text.size());
   if (const auto times = Times(text.substr(0, end))) {
     if (!(*times >= 1 && *times <= kMostSlowdown)) {
-      throw InputError("emulate \"" + text + "\": work takes 1x to 1000x as long");
+      throw InputError("emulate \"", text, "\": work takes 1x to 1000x as long");
     }
     emulation.slowdown = *times;
     link = text.substr(std::min(end + 1, text.size()));
