@@ -347,7 +347,7 @@ Type CastTarget(OnnxNode& node) {
     case onnx::TensorProto::INT64:
       return Type::kInteger;
     default:
-      node.Fail("a cast to type " + ElementTypeName(CheckedInt(to, 0, 1000, "type")) +
+      node.Fail("a cast to type ", ElementTypeName(CheckedInt(to, 0, 1000, "type")),
                 " is not supported");
   }
 }
@@ -370,7 +370,7 @@ void FoldCast(OnnxNode& node) {
       } else if (std::abs(value) < 0x1p63f) {
         values.push_back(static_cast<int64_t>(value));
       } else {
-        node.Fail(std::to_string(value) + " does not fit an integer");
+        node.Fail(value, " does not fit an integer");
       }
     }
   } else {
