@@ -14,6 +14,12 @@
 namespace cacheinf {
 namespace cuda {
 
+template <class Device, class Args>
+void Compute(Device& device, typename Device::Stream& stream, const Args& args,
+             const Pixels& pixels) {
+  Compute(Launcher<Device>{device, stream}, args, pixels);
+}
+
 #define CACHEINF_OPERATOR(Args)                                                   \
   template void Compute(CACHEINF_DEVICE& device, CACHEINF_DEVICE::Stream& stream, \
                         const Args& args, const Pixels& pixels)

@@ -19,6 +19,18 @@ constexpr int kQuad = 4;
 
 inline int DividedUp(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
+// A stream of a device, for what launches kernels.
+template <class Device>
+struct Launcher {
+  Device& device;
+  typename Device::Stream& stream;
+
+  template <class Kernel>
+  void Launch(const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0) const {
+    device.Launch(stream, blocks, kernel, shared_bytes);
+  }
+};
+
 struct Share {
   int image;     // of a map
   int number;    // of the position, among those that are computed
@@ -191,6 +203,17 @@ struct TensorWalk {
   TensorWalk(const ConstTensorView& output, const Pixels& pixels,
              const AxisStrides (&by_axis)[operands])
       : TensorWalk(output, pixels, by_axis, InnermostOf(output)) {}
+
+  // Finds the thread's share, and where it begins in each operand. Returns false if it has none.
+  template <class Thread>
+  CACHEINF_KERNEL bool Find(const Thread& thread, Share& share,
+                            int64_t (&offsets)[operands]) const {
+    if (!walk.Find(thread, share)) return false;
+    axes.Offsets(share.position, strides, offsets);
+    CACHEINF_UNROLL
+    for (int k = 0; k < operands; ++k) offsets[k] += share.element * strides.inner[k];
+    return true;
+  }
 
  private:
   // Merges the axis with the one before if together they are one long axis in every operand.
