@@ -219,20 +219,15 @@ void MergeConcat(Rewriter& rewriter, OpId id, const op::Concat& concat) {
 bool RemoveDead(Graph& graph) { return Rewriter(graph).Finish(); }
 
 bool DropIdentities(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     SkipExpands(rewriter, id);
     const ValueId passed = IdentityFinder(rewriter, rewriter.op(id)).Find();
     if (passed != kNone) rewriter.ReplaceByValue(id, passed);
-  }
-  return rewriter.Finish();
+  });
 }
 
 bool MergeLayouts(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const Attributes attributes = rewriter.op(id).attributes;
     if (std::holds_alternative<op::Reshape>(attributes)) {
       MergeReshape(rewriter, id);
@@ -243,8 +238,7 @@ bool MergeLayouts(Graph& graph) {
     } else if (const auto* concat = std::get_if<op::Concat>(&attributes)) {
       MergeConcat(rewriter, id, *concat);
     }
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

@@ -283,18 +283,16 @@ bool MayEndActivation(const Rewriter& rewriter, const Operator& op) {
 }  // namespace
 
 bool RecogniseActivations(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id) || !MayEndActivation(rewriter, rewriter.op(id))) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    if (!MayEndActivation(rewriter, rewriter.op(id))) return;
     const auto match = MatchActivation(rewriter, rewriter.op(id).outputs[0]);
-    if (!match) continue;
+    if (!match) return;
     // clip(x, 0, 1) of a sum is not worth calling a hard sigmoid of that sum.
     if (rewriter.op(id).As<op::Activation>() != nullptr && match->x == rewriter.op(id).inputs[0]) {
-      continue;
+      return;
     }
     rewriter.Replace(id, op::Activation{match->function}, {match->x});
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

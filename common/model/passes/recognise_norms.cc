@@ -184,16 +184,13 @@ bool RecogniseGroupNorm(Rewriter& rewriter, OpId id) {
 }  // namespace
 
 bool RecogniseNorms(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     if (const auto norm = MatchNorm(rewriter, rewriter.op(id))) {
       ReplaceByNorm(rewriter, id, *norm);
     } else {
       RecogniseGroupNorm(rewriter, id);
     }
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass
