@@ -35,8 +35,8 @@ Picture FirstFrame(const std::string& source) {
   const SteadyClock clock;
   const std::unique_ptr<FrameSource> opened = OpenSource(source, clock);
   const std::optional<Frame> frame = opened->Next();
-  if (!frame) throw InputError(source + " gives no frame");
-  if (frame->picture.empty()) throw InputError(source + " gives no pictures");
+  if (!frame) throw InputError(source, " gives no frame");
+  if (frame->picture.empty()) throw InputError(source, " gives no pictures");
   return frame->picture;
 }
 

@@ -2,17 +2,16 @@
 
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "common/base/log.h"
-#include "common/base/output_files.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
 #include "common/config/constant_inputs.h"
@@ -20,7 +19,6 @@
 #include "common/model/load.h"
 #include "profiler/check_command.h"
 #include "profiler/fitted_clip.h"
-#include "profiler/import_table.h"
 #include "profiler/inspect.h"
 #include "profiler/link_command.h"
 #include "profiler/machine.h"
@@ -30,22 +28,6 @@
 
 namespace cacheinf {
 namespace {
-
-void AddSide(CLI::App& command, Side* side) {
-  const auto words = WordsOf(Side());
-  command
-      .add_option_function<std::string>(
-          "--side", [side](const std::string& name) { *side = *ValueOf<Side>(name); },
-          "which side this machine is")
-      ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())))
-      ->required();
-}
-
-void AddWatts(CLI::App& command, std::vector<double>* watts) {
-  command.add_option("--watts", *watts, "power of the machine: computing, sending, waiting")
-      ->expected(3)
-      ->check(FiniteRange(0.0, 1e6));
-}
 
 struct ModelOptions {
   std::filesystem::path model;
@@ -72,11 +54,6 @@ struct ModelOptions {
   }
 };
 
-// Names in a model's file may hold bytes that are not UTF-8, which JSON must be.
-std::string JsonText(const nlohmann::json& json) {
-  return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 struct InspectOptions {
   ModelOptions model;
   std::filesystem::path json;
@@ -99,7 +76,7 @@ struct InspectOptions {
     std::vector<size_t> budgets;
     for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
     const ModelReport report = Inspect(graph, budgets);
-    if (!json.empty()) WriteFile(json, JsonText(ToJson(report)));
+    if (!json.empty()) WriteFile(json, TextOf(ToJson(report), 2) + "\n");
     std::cout << ToText(report);
   }
 };
@@ -147,7 +124,7 @@ struct CheckOptions {
     bool contradicts = false;
     std::cout << RunCheckCommand(effective, picture, &contradicts) << std::flush;
     if (contradicts)
-      throw InputError(effective.model + ": a robot refuses this model, as said above");
+      throw InputError(effective.model, ": a robot refuses this model, as said above");
   }
 };
 
@@ -169,12 +146,7 @@ struct ScenesOptions {
                         "number of shapes, in and around the picture");
     command->add_option("--moving-share", scenes.scene.moving_share,
                         "share of the shapes that move");
-    const auto set_camera = [this](const std::string& name) {
-      scenes.scene.camera = *ValueOf<CameraMotion>(name);
-    };
-    const auto words = WordsOf(CameraMotion());
-    command->add_option_function<std::string>("--camera", set_camera, "how the camera moves")
-        ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())));
+    AddWord(*command, "--camera", scenes.scene.camera, "how the camera moves");
     command->add_option("--illumination", scenes.scene.illumination,
                         "amplitude of the changing light, 0 to 1");
     command->add_option("--noise", scenes.scene.noise, "standard deviation, in 8-bit levels");
@@ -192,7 +164,7 @@ struct MachineOptions {
     command->callback([this] {
       const Machine machine = DescribeMachine();
       std::cout << ToText(machine);
-      if (!json.empty()) WriteFile(json, JsonText(ToJson(machine)));
+      if (!json.empty()) WriteFile(json, TextOf(ToJson(machine), 2) + "\n");
     });
   }
 };
@@ -208,7 +180,7 @@ struct MeasureOptions {
     config.AddTo(*command, RobotConfig().Fields(),
                  {"--model", "--shape", "--threads", "--backend", "--scheme", "--slice-codec",
                   "--log-level"});
-    AddSide(*command, &measure.request.side);
+    AddWord(*command, "--side", measure.request.side, "which side this machine is")->required();
     command->add_option("--clip", measure.request.clips,
                         "frames to measure on: a video, a folder of pictures, generated[:…]; may "
                         "be repeated (default: generated motion)");
@@ -220,7 +192,11 @@ struct MeasureOptions {
         command->add_option("--seconds", measure.request.seconds, "seconds that it may take")
             ->check(FiniteRange(1.0, 86400.0));
     command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
-    AddWatts(*command, &measure.request.watts);
+    command
+        ->add_option("--watts", measure.request.watts,
+                     "power of the machine: computing, sending, waiting")
+        ->expected(3)
+        ->check(FiniteRange(0.0, 1e6));
     command->add_option("-o,--out", measure.out, "file for the profile")->required();
     command->add_flag("--force", measure.measure_again,
                       "measure again, even if the file already holds this profile");
@@ -261,65 +237,13 @@ struct LinkOptions {
   }
 };
 
-struct ImportOptions {
-  ImportCommand import;
-  std::filesystem::path out;
-
-  void AddTo(CLI::App& app) {
-    CLI::App* command = app.add_subcommand(
-        "import", "Make a profile from a table of operators' times that was measured elsewhere.");
-    command->add_option("TABLE", import.table, "JSON (profiler/import_table.h)")->required();
-    AddSide(*command, &import.side);
-    CLI::Option* const speedup =
-        command
-            ->add_option("--speedup", import.speedup,
-                         "of the server over the robot, if the table has no times of the server")
-            ->check(FiniteRange(1e-3, 1e6));
-    command
-        ->add_option("--reference", import.references,
-                     "tables with times of both, to find the speedup")
-        ->excludes(speedup);
-    AddWatts(*command, &import.watts);
-    command->add_option("-o,--out", out, "file for the profile")->required();
-    command->callback([this] {
-      std::vector<NamedPath> inputs = {{"TABLE", import.table}};
-      for (const std::filesystem::path& path : import.references) {
-        inputs.push_back({"--reference", path});
-      }
-      CheckOverwriting(inputs, {{"--out", out}});
-      CheckWritable({{"--out", out}});
-      const Profile profile = ImportTable(import);
-      WriteFile(out, ToJsonText(profile));
-      std::cout << SummaryOf(profile);
-    });
-  }
-};
-
 }  // namespace
 
-struct ProfilerCommands::Options {
-  InspectOptions inspect;
-  CheckOptions check;
-  PackOptions pack;
-  ScenesOptions scenes;
-  MachineOptions machine;
-  MeasureOptions measure;
-  LinkOptions link;
-  ImportOptions import;
-};
-
-ProfilerCommands::ProfilerCommands() : options_(std::make_unique<Options>()) {}
-ProfilerCommands::~ProfilerCommands() = default;
-
-void ProfilerCommands::AddTo(CLI::App& app) {
-  options_->inspect.AddTo(app);
-  options_->check.AddTo(app);
-  options_->pack.AddTo(app);
-  options_->scenes.AddTo(app);
-  options_->machine.AddTo(app);
-  options_->measure.AddTo(app);
-  options_->link.AddTo(app);
-  options_->import.AddTo(app);
+void AddProfilerCommands(CLI::App& app) {
+  // Callbacks use them until the program ends.
+  static auto& commands = *new std::tuple<InspectOptions, CheckOptions, PackOptions, ScenesOptions,
+                                          MachineOptions, MeasureOptions, LinkOptions>();
+  std::apply([&app](auto&... command) { (command.AddTo(app), ...); }, commands);
 }
 
 }  // namespace cacheinf

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <fstream>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -28,7 +27,7 @@ class ByteArrayFile {
 
   void Close() {
     file_.close();
-    if (!file_) throw InputError("cannot write " + path_.string());
+    if (!file_) throw InputError("cannot write ", path_.string());
   }
 
  private:
@@ -42,7 +41,7 @@ void SwapBlueAndRed(std::vector<uint8_t>& picture) {
 
 void Check(const ScenesCommand& command) {
   const auto at_least_one = [](int value, const char* what) {
-    if (value < 1) throw InputError(std::string("the number of ") + what + " must be at least 1");
+    if (value < 1) throw InputError("the number of ", what, " must be at least 1");
   };
   at_least_one(command.clips, "clips");
   at_least_one(command.frames, "frames");
@@ -63,8 +62,7 @@ void RunScenesCommand(const ScenesCommand& command) {
   std::error_code error;
   std::filesystem::create_directories(command.out_folder, error);
   if (error) {
-    throw InputError("cannot make the folder " + command.out_folder.string() + ": " +
-                     error.message());
+    throw InputError("cannot make the folder ", command.out_folder.string(), ": ", error.message());
   }
 
   const int height = command.scene.height;

@@ -3,18 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
+#include "common/base/number_text.h"
 #include "scheduler/planner.h"
 
 namespace cacheinf {
@@ -117,16 +117,14 @@ std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean
     if (++line_number == 1 || line.empty()) continue;
     const size_t comma = std::min(line.find(','), line.size() - 1);
     line.remove_prefix(comma + 1);
-    double bandwidth = 0;
-    const char* end = line.data() + line.size();
-    const auto [stop, error] = std::from_chars(line.data(), end, bandwidth);
-    if (error != std::errc() || stop != end || !(bandwidth > 0 && bandwidth <= kMostMbit)) {
+    const auto bandwidth = NumberIn<double>(line);
+    if (!bandwidth || !(*bandwidth > 0 && *bandwidth <= kMostMbit)) {
       throw InputError(fmt::format("{}: line {} is not \"seconds,megabits_per_second\", above 0",
                                    path.string(), line_number));
     }
-    mbit.push_back(bandwidth);
+    mbit.push_back(*bandwidth);
   }
-  if (mbit.empty()) throw InputError(path.string() + ": no bandwidths below the heading");
+  if (mbit.empty()) throw InputError(path.string(), ": no bandwidths below the heading");
   if (mean_mbit > 0) {
     const double scale = mean_mbit / MeanOf(mbit);
     for (double& bandwidth : mbit) bandwidth *= scale;
@@ -141,6 +139,8 @@ std::vector<FollowedLink> FollowLink(const CostModel& model, const std::vector<d
   }
   return followed;
 }
+
+CACHEINF_FIELDS(FollowedLink, planner, mean_ms, p50_ms, p95_ms, link_ms, robot_ms, plan, plan_share)
 
 std::string ToText(const std::vector<FollowedLink>& followed) {
   std::string text = fmt::format("{:<15}{:>9}{:>9}{:>9}{:>9}{:>9}  {}\n", "planner", "mean ms",
@@ -157,18 +157,9 @@ std::string ToText(const std::vector<FollowedLink>& followed) {
 }
 
 std::string ToJsonText(const std::vector<FollowedLink>& followed) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const FollowedLink& link : followed) {
-    list.push_back({{"planner", link.planner},
-                    {"mean_ms", link.mean_ms},
-                    {"p50_ms", link.p50_ms},
-                    {"p95_ms", link.p95_ms},
-                    {"link_ms", link.link_ms},
-                    {"robot_ms", link.robot_ms},
-                    {"plan", link.plan},
-                    {"plan_share", link.plan_share}});
-  }
-  return list.dump(2) + "\n";
+  FieldsJson list = FieldsJson::array();
+  for (const FollowedLink& link : followed) list.push_back(WriteFields(link));
+  return TextOf(list, 2) + "\n";
 }
 
 }  // namespace cacheinf

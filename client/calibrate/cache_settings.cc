@@ -43,12 +43,11 @@ constexpr int kScaleOfOne = 2;
 
 template <typename Values>
 int IndexOf(const Values& values, typename Values::value_type value) {
-  const auto found = std::find(values.begin(), values.end(), value);
+  const auto found = std::ranges::find(values, value);
   return static_cast<int>(found - values.begin());
 }
 
-template <typename Values>
-auto At(const Values& values, const SettingPoint& point, size_t dimension) {
+auto At(const auto& values, const SettingPoint& point, size_t dimension) {
   return values[static_cast<size_t>(point[dimension])];
 }
 
@@ -101,7 +100,7 @@ SettingPoint PointOf(const Start& start) {
            way.tracker == start.way.tracker;
   };
   SettingPoint point(kCount, 0);
-  point[kWay] = static_cast<int>(std::find_if(kWays.begin(), kWays.end(), is_way) - kWays.begin());
+  point[kWay] = static_cast<int>(std::ranges::find_if(kWays, is_way) - kWays.begin());
   point[kChange] = IndexOf(kChanges, start.change);
   point[kThreshold] = IndexOf(kThresholds, start.threshold);
   point[kStem] = IndexOf(kStems, start.stem);
@@ -110,10 +109,7 @@ SettingPoint PointOf(const Start& start) {
   return point;
 }
 
-template <typename Values>
-SettingDimension Ordered(const Values& values) {
-  return {static_cast<int>(values.size()), true};
-}
+SettingDimension Ordered(const auto& values) { return {static_cast<int>(values.size()), true}; }
 
 }  // namespace
 
@@ -164,8 +160,7 @@ SearchSpace ScaleSpace(int resolutions) {
 
 RobotConfig WithScales(RobotConfig base, const SettingPoint& point) {
   base.cache.change_scales.clear();
-  const bool is_even =
-      std::all_of(point.begin(), point.end(), [](int index) { return index == kScaleOfOne; });
+  const bool is_even = std::ranges::all_of(point, [](int index) { return index == kScaleOfOne; });
   for (size_t i = 0; i < point.size() && !is_even; ++i) {
     base.cache.change_scales.push_back(At(kScales, point, i));
   }

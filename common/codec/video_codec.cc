@@ -78,10 +78,10 @@ VideoEncoder::VideoEncoder(const PictureFormat& format, const PictureCodec& code
 void VideoEncoder::Open() {
   const std::string name = "video encoder " + codec_.video_encoder;
   const AVCodec* codec = avcodec_find_encoder_by_name(codec_.video_encoder.c_str());
-  if (codec == nullptr) throw InputError(name + " is not in this machine's libavcodec");
-  const auto* const standard = std::find(kVideoStandards.begin(), kVideoStandards.end(), codec->id);
+  if (codec == nullptr) throw InputError(name, " is not in this machine's libavcodec");
+  const auto* const standard = std::ranges::find(kVideoStandards, codec->id);
   if (standard == kVideoStandards.end()) {
-    throw InputError(name + " makes neither H.264 nor HEVC, VP8 or VP9");
+    throw InputError(name, " makes neither H.264 nor HEVC, VP8 or VP9");
   }
   standard_ = static_cast<uint8_t>(standard - kVideoStandards.begin());
   constexpr int kNever = 1 << 20;
@@ -97,8 +97,8 @@ void VideoEncoder::Open() {
   const AVDictionaryEntry* const rest = av_dict_get(options, "", nullptr, AV_DICT_IGNORE_SUFFIX);
   const std::string unknown = rest == nullptr ? "" : rest->key;
   av_dict_free(&options);
-  if (result < 0) throw InputError(name + " does not start with these options");
-  if (!unknown.empty()) throw InputError(name + " has no option \"" + unknown + '"');
+  if (result < 0) throw InputError(name, " does not start with these options");
+  if (!unknown.empty()) throw InputError(name, " has no option \"", unknown, "\"");
   pictures_ = 0;
 }
 
@@ -110,7 +110,7 @@ void VideoEncoder::Append(const uint8_t* pixels, bool alone, std::vector<uint8_t
   int result = avcodec_send_frame(context_.get(), frame_.get());
   if (result == 0) result = avcodec_receive_packet(context_.get(), packet_.get());
   if (result == AVERROR(EAGAIN)) {
-    throw InputError("video encoder " + codec_.video_encoder +
+    throw InputError("video encoder ", codec_.video_encoder,
                      " keeps pictures back unless its options say otherwise");
   }
   if (result < 0) throw std::runtime_error("video encoder " + codec_.video_encoder + " failed");

@@ -150,9 +150,8 @@ void AssignTable(const Place& place, const FieldTable& fields, const Json& json)
       ToText(place.Inside(key), value);  // whatever it says, it must be text
       continue;
     }
-    const auto field =
-        std::find_if(fields.begin(), fields.end(),
-                     [&key = key](const Field& candidate) { return candidate.name == key; });
+    const auto field = std::ranges::find_if(
+        fields, [&key = key](const Field& candidate) { return candidate.name == key; });
     const Place inside = place.Inside(key);
     const Gone* const gone = field == fields.end() ? FindGone(key) : nullptr;
     if (gone != nullptr) {
@@ -171,24 +170,39 @@ void AssignTable(const Place& place, const FieldTable& fields, const Json& json)
   }
 }
 
-template <typename T, typename Convert>
-std::vector<T> ToList(const Place& place, const Field& field, const Json& json,
-                      const Convert& convert) {
-  if (!json.is_array()) place.Refuse("a list", json);
-  if (json.size() > field.most_items) {
-    place.Fail(fmt::format("must have at most {} entries, got {}", field.most_items, json.size()));
+template <typename T>
+constexpr bool kIsVector = false;
+template <typename T>
+constexpr bool kIsVector<std::vector<T>> = true;
+
+template <typename T>
+T Read(const Place& place, const Field& field, const Json& json) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!json.is_boolean()) place.Refuse("true or false", json);
+    return json.get<bool>();
+  } else if constexpr (std::is_integral_v<T>) {
+    return ToInteger<T>(place, field, json);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return ToDouble(place, field, json);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return ToText(place, json);
+  } else {
+    if (!json.is_array()) place.Refuse("a list", json);
+    if (json.size() > field.most_items) {
+      place.Fail(
+          fmt::format("must have at most {} entries, got {}", field.most_items, json.size()));
+    }
+    T list;
+    for (size_t i = 0; i < json.size(); ++i) {
+      const Place entry = {place.source, fmt::format("{}[{}]", place.key, i)};
+      list.push_back(Read<typename T::value_type>(entry, field, json[i]));
+    }
+    return list;
   }
-  std::vector<T> list;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const Place entry = {place.source, fmt::format("{}[{}]", place.key, i)};
-    list.push_back(convert(entry, json[i]));
-  }
-  return list;
 }
 
 void AssignChoice(const Place& place, const Choice& choice, const Json& json) {
-  const auto word = json.is_string() ? std::find(choice.words.begin(), choice.words.end(),
-                                                 json.get<std::string>())
+  const auto word = json.is_string() ? std::ranges::find(choice.words, json.get<std::string>())
                                      : choice.words.end();
   const bool is_known = word != choice.words.end();
   const Gone* const gone = is_known ? nullptr : FindGone(place.key);
@@ -203,36 +217,17 @@ void AssignTextsOrFile(const Place& place, const Field& field, const TextsOrFile
                        const Json& json) {
   if (!json.is_string() && !json.is_array()) place.Refuse("a list or a file's name", json);
   *target.file = json.is_string() ? json.get<std::string>() : "";
-  *target.texts = json.is_array() ? ToList<std::string>(place, field, json, ToText)
+  *target.texts = json.is_array() ? Read<std::vector<std::string>>(place, field, json)
                                   : std::vector<std::string>();
 }
 
 void Assign(const Place& place, const Field& field, const Json& json) {
   const auto assign = [&](const auto& target) {
     using Target = std::decay_t<decltype(target)>;
-    if constexpr (std::is_same_v<Target, bool*>) {
-      if (!json.is_boolean()) place.Refuse("true or false", json);
-      *target = json.get<bool>();
-    } else if constexpr (std::is_same_v<Target, int*>) {
-      *target = ToInteger<int>(place, field, json);
-    } else if constexpr (std::is_same_v<Target, int64_t*>) {
-      *target = ToInteger<int64_t>(place, field, json);
-    } else if constexpr (std::is_same_v<Target, double*>) {
-      *target = ToDouble(place, field, json);
-    } else if constexpr (std::is_same_v<Target, std::string*>) {
-      *target = ToText(place, json);
+    if constexpr (std::is_pointer_v<Target>) {
+      *target = Read<std::remove_pointer_t<Target>>(place, field, json);
     } else if constexpr (std::is_same_v<Target, Choice>) {
       AssignChoice(place, target, json);
-    } else if constexpr (std::is_same_v<Target, std::vector<int>*>) {
-      *target = ToList<int>(place, field, json, [&](const Place& entry, const Json& value) {
-        return ToInteger<int>(entry, field, value);
-      });
-    } else if constexpr (std::is_same_v<Target, std::vector<double>*>) {
-      *target = ToList<double>(place, field, json, [&](const Place& entry, const Json& value) {
-        return ToDouble(entry, field, value);
-      });
-    } else if constexpr (std::is_same_v<Target, std::vector<std::string>*>) {
-      *target = ToList<std::string>(place, field, json, ToText);
     } else if constexpr (std::is_same_v<Target, TextsOrFile>) {
       AssignTextsOrFile(place, field, target, json);
     } else {
@@ -276,33 +271,32 @@ Json NumberSchema(std::string_view type, const Field& field) {
   return schema;
 }
 
-Json ListSchema(Json items, const Field& field) {
-  return {{"type", "array"}, {"items", std::move(items)}, {"maxItems", field.most_items}};
-}
-
 Json TableSchema(const FieldTable& fields);
+
+template <typename T>
+Json SchemaOf(const Field& field) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return {{"type", "boolean"}};
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return NumberSchema(std::is_integral_v<T> ? "integer" : "number", field);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return {{"type", "string"}};
+  } else {
+    return {{"type", "array"},
+            {"items", SchemaOf<typename T::value_type>(field)},
+            {"maxItems", field.most_items}};
+  }
+}
 
 Json TypeSchema(const Field& field) {
   const auto convert = [&](const auto& target) -> Json {
     using Target = std::decay_t<decltype(target)>;
-    if constexpr (std::is_same_v<Target, bool*>) {
-      return {{"type", "boolean"}};
-    } else if constexpr (std::is_same_v<Target, int*> || std::is_same_v<Target, int64_t*>) {
-      return NumberSchema("integer", field);
-    } else if constexpr (std::is_same_v<Target, double*>) {
-      return NumberSchema("number", field);
-    } else if constexpr (std::is_same_v<Target, std::string*>) {
-      return {{"type", "string"}};
+    if constexpr (std::is_pointer_v<Target>) {
+      return SchemaOf<std::remove_pointer_t<Target>>(field);
     } else if constexpr (std::is_same_v<Target, Choice>) {
       return {{"enum", target.words}};
-    } else if constexpr (std::is_same_v<Target, std::vector<int>*>) {
-      return ListSchema(NumberSchema("integer", field), field);
-    } else if constexpr (std::is_same_v<Target, std::vector<double>*>) {
-      return ListSchema(NumberSchema("number", field), field);
-    } else if constexpr (std::is_same_v<Target, std::vector<std::string>*>) {
-      return ListSchema({{"type", "string"}}, field);
     } else if constexpr (std::is_same_v<Target, TextsOrFile>) {
-      Json schema = ListSchema({{"type", "string"}}, field);
+      Json schema = SchemaOf<std::vector<std::string>>(field);
       schema["type"] = Json::array({"string", "array"});
       return schema;
     } else {
@@ -324,10 +318,10 @@ Json TableSchema(const FieldTable& fields) {
 }
 
 bool IsList(const Field& field) {
-  return std::holds_alternative<std::vector<int>*>(field.target) ||
-         std::holds_alternative<std::vector<double>*>(field.target) ||
-         std::holds_alternative<std::vector<std::string>*>(field.target) ||
-         std::holds_alternative<TextsOrFile>(field.target);
+  const auto is_list = []<typename Target>(const Target&) {
+    return kIsVector<std::remove_pointer_t<Target>> || std::is_same_v<Target, TextsOrFile>;
+  };
+  return !std::holds_alternative<FieldTable>(field.target) && std::visit(is_list, field.target);
 }
 
 bool IsText(const Field& field) {

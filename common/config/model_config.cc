@@ -153,7 +153,7 @@ std::vector<std::string> DecoderConfig::ReadClassNames() const {
     try {
       return ReadFile(class_names_file, kLargestNamesFile);
     } catch (const InputError& error) {
-      throw InputError(std::string("decoder.class_names: ") + error.what());
+      throw InputError("decoder.class_names: ", error.what());
     }
   }());
   std::vector<std::string> names;

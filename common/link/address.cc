@@ -32,17 +32,17 @@ LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
                              const fs::path& name_server) {
   const size_t colon = text.find(':');
   if (text.substr(0, colon) != "mpi") {
-    throw InputError(option + " takes mpi or mpi:NAME, not \"" + text + "\"");
+    throw InputError(option, " takes mpi or mpi:NAME, not \"", text, "\"");
   }
   LinkAddress address;
   address.name_server = name_server.empty() ? DefaultNameServerFile() : name_server;
   if (colon == std::string::npos) return address;
   address.name = text.substr(colon + 1);
   if (address.name.empty() || address.name.size() > kLongestName ||
-      !std::all_of(address.name.begin(), address.name.end(), IsNameCharacter)) {
-    throw InputError(option +
-                     ": a name has 1 to 64 letters, digits, dots, dashes and underscores; \"" +
-                     address.name + "\" is not one");
+      !std::ranges::all_of(address.name, IsNameCharacter)) {
+    throw InputError(option,
+                     ": a name has 1 to 64 letters, digits, dots, dashes and underscores; \"",
+                     address.name, "\" is not one");
   }
   return address;
 }
@@ -54,7 +54,7 @@ fs::path DefaultNameServerFile() {
 
 NameServer ReadNameServer(const fs::path& file) {
   if (!fs::exists(file)) {
-    throw InputError("there is no name server's file " + file.string() +
+    throw InputError("there is no name server's file ", file.string(),
                      ": scripts/name-server start writes it, and other machines take a copy");
   }
   std::istringstream lines(ReadFile(file, kLargestFile));
@@ -62,8 +62,7 @@ NameServer ReadNameServer(const fs::path& file) {
   std::getline(lines, server.uri);
   std::getline(lines, server.library);
   if (server.uri.find("://") == std::string::npos) {
-    throw InputError(file.string() +
-                     " is not a name server's file; scripts/name-server writes one");
+    throw InputError(file.string(), " is not a name server's file; scripts/name-server writes one");
   }
   return server;
 }

@@ -1,7 +1,6 @@
 #include "common/link/delay_line.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -23,11 +23,8 @@ constexpr double kLeastSeconds = 1e-6;
 constexpr double kMostSeconds = 1e8;
 
 std::optional<double> Number(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !(number >= 0 && number <= 1e12)) return std::nullopt;
-  return number;
+  const auto number = NumberIn<double>(text);
+  return number && *number >= 0 && *number <= 1e12 ? number : std::nullopt;
 }
 
 struct Unit {
@@ -61,10 +58,9 @@ std::vector<LinkShape::Piece> ReadTrace(const std::string& path, const std::stri
   std::string line;
   std::getline(stream, line);
   const std::vector<std::string> names = Split(line);
-  const size_t index =
-      column.empty() ? 1 : std::find(names.begin(), names.end(), column) - names.begin();
+  const size_t index = column.empty() ? 1 : std::ranges::find(names, column) - names.begin();
   if (index >= names.size()) {
-    throw InputError(path + ": has no " +
+    throw InputError(path, ": has no ",
                      (column.empty() ? "second column" : "column \"" + column + "\""));
   }
 
@@ -76,14 +72,14 @@ std::vector<LinkShape::Piece> ReadTrace(const std::string& path, const std::stri
     const auto megabits = index < fields.size() ? Number(fields[index]) : std::nullopt;
     if (!seconds || !megabits || *megabits > kMostMegabits || *seconds > kMostSeconds ||
         (!rows.empty() && *seconds < rows.back().first + kLeastSeconds)) {
-      throw InputError(path + ", line " + std::to_string(number) +
+      throw InputError(path, ", line ", number,
                        ": needs a time later than the one before, and a bandwidth in Mbit/s");
     }
     rows.emplace_back(*seconds, *megabits);
   }
   const auto is_open = [](const auto& row) { return row.second > 0; };
-  if (rows.size() < 2 || std::none_of(rows.begin(), rows.end(), is_open)) {
-    throw InputError(path + ": needs at least two lines, and a bandwidth above 0");
+  if (rows.size() < 2 || std::ranges::none_of(rows, is_open)) {
+    throw InputError(path, ": needs at least two lines, and a bandwidth above 0");
   }
 
   std::vector<LinkShape::Piece> pieces;
@@ -105,14 +101,14 @@ LinkShape ParseLinkShape(const std::string& text) {
     const auto delay =
         Quantity(std::string_view(text).substr(comma + 1), {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}});
     if (!delay || *delay > 60) {
-      throw InputError("link \"" + text + "\": \"" + text.substr(comma + 1) +
+      throw InputError("link \"", text, "\": \"", text.substr(comma + 1),
                        "\" is not a delay such as 3ms, of at most a minute");
     }
     shape.delay = FromSeconds(*delay);
   }
   if (const auto megabits = Quantity(bandwidth, {{"kbit", 1e-3}, {"mbit", 1}, {"gbit", 1e3}})) {
     if (*megabits < 1e-3 || *megabits > kMostMegabits) {
-      throw InputError("link \"" + text + "\": a bandwidth lies between 1kbit and 1000gbit");
+      throw InputError("link \"", text, "\": a bandwidth lies between 1kbit and 1000gbit");
     }
     shape.bandwidth = {{std::chrono::hours(1), *megabits * kBytesPerMegabit}};
     return shape;
@@ -120,7 +116,7 @@ LinkShape ParseLinkShape(const std::string& text) {
   const size_t colon = bandwidth.rfind(':');
   const std::string path = bandwidth.substr(0, colon);
   if (!path.ends_with(".csv")) {
-    throw InputError("link \"" + text + "\": \"" + bandwidth +
+    throw InputError("link \"", text, "\": \"", bandwidth,
                      "\" is neither a bandwidth such as 93mbit nor a trace such as trace.csv");
   }
   shape.bandwidth = ReadTrace(path, colon == std::string::npos ? "" : bandwidth.substr(colon + 1));

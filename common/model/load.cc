@@ -23,12 +23,12 @@ constexpr size_t kFirstBytes = 64;
 std::string FirstBytes(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    throw InputError(path.string() + " is not a file");
+    throw InputError(path.string(), " is not a file");
   }
   std::ifstream stream(path, std::ios::binary);
   std::array<char, kFirstBytes> bytes;
   stream.read(bytes.data(), bytes.size());
-  if (stream.bad() || !stream.is_open()) throw InputError(path.string() + " cannot be read");
+  if (stream.bad() || !stream.is_open()) throw InputError(path.string(), " cannot be read");
   return std::string(bytes.data(), static_cast<size_t>(stream.gcount()));
 }
 
@@ -39,14 +39,14 @@ void CheckShapes(const Graph& graph, const std::vector<Shape>& shapes,
                  const std::filesystem::path& path) {
   if (shapes.empty()) return;
   if (shapes.size() != graph.inputs.size()) {
-    throw InputError(path.string() + " has " + std::to_string(graph.inputs.size()) +
-                     " input(s), but " + std::to_string(shapes.size()) + " shape(s) were given");
+    throw InputError(path.string(), " has ", graph.inputs.size(), " input(s), but ", shapes.size(),
+                     " shape(s) were given");
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Value& input = graph.value(graph.inputs[i]);
     if (input.shape != shapes[i]) {
-      throw InputError(path.string() + " was packed with shape " + ToString(input.shape) +
-                       " for input '" + input.name + "', not " + ToString(shapes[i]));
+      throw InputError(path.string(), " was packed with shape ", ToString(input.shape),
+                       " for input '", input.name, "', not ", ToString(shapes[i]));
     }
   }
 }

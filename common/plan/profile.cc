@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <span>
-#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -74,8 +73,7 @@ void VisitFields(T& rows, Visit& visit) {
   if constexpr (Visit::kReads) rows.resize.out_height = rows.out_size;
 }
 
-template <MaybeConst<ProfiledCodec> T, typename Visit>
-void VisitFields(T& codec, Visit& visit) {
+void VisitFields(MaybeConst<ProfiledCodec> auto& codec, auto& visit) {
   visit("codec", codec.codec);
   visit("bytes", codec.bytes);
   visit("encode_ms", codec.encode_ms, kAmount);
@@ -125,8 +123,7 @@ void VisitOperator(Operator& op, std::span<const ProfiledOperator> before, Visit
 
 }  // namespace
 
-template <MaybeConst<Profile> T, typename Visit>
-void VisitFields(T& profile, Visit& visit) {
+void VisitFields(MaybeConst<Profile> auto& profile, auto& visit) {
   visit.Constant("format", kFormat);
   visit.Constant("version", Profile::kVersion);
   visit("side", profile.side);
@@ -211,8 +208,7 @@ Profile ParseProfile(const std::string& text, const std::string& name) {
     return ReadFields<Profile>(JsonReader(text, name));
   } catch (const InputError& error) {
     throw InputError(fmt::format(
-        "{}; is this a profile of this version? cacheinf-profile measure or import makes a new "
-        "one",
+        "{}; is this a profile of this version? cacheinf-profile measure makes a new one",
         error.what()));
   }
 }

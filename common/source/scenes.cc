@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -311,7 +310,7 @@ double Wrap(double x, double half_extent) {
 
 void SceneOptions::Check() const {
   const auto require = [](bool holds, const char* what) {
-    if (!holds) throw InputError(std::string("the generated scene's ") + what);
+    if (!holds) throw InputError("the generated scene's ", what);
   };
   require(width >= 16 && width <= 8192, "width must be between 16 and 8192");
   require(height >= 16 && height <= 8192, "height must be between 16 and 8192");

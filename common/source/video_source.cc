@@ -133,8 +133,7 @@ class VideoSource final : public FrameSource {
   std::optional<Frame> first_;
 };
 
-template <typename What>
-cv::VideoCapture Open(const What& what, int library, const std::vector<int>& parameters = {}) {
+cv::VideoCapture Open(const auto& what, int library, const std::vector<int>& parameters = {}) {
   QuietOpenCv();
   cv::VideoCapture capture;
   try {
@@ -181,7 +180,7 @@ void RefuseUnknownOrder(const std::string& pipeline) {
   const std::string format = FormatBeforeSink(pipeline);
   constexpr std::array<std::string_view, 6> kKnown = {"BGR",   "BGRx",      "BGRA",
                                                       "GRAY8", "GRAY16_LE", "YUY2"};
-  if (format.empty() || std::find(kKnown.begin(), kKnown.end(), format) != kKnown.end()) return;
+  if (format.empty() || std::ranges::find(kKnown, format) != kKnown.end()) return;
   throw InputError(
       fmt::format("pipeline \"{}\": format {} is not supported; let the pipeline end with "
                   "\"videoconvert ! video/x-raw,format=BGR ! appsink\"",

@@ -10,8 +10,7 @@
 #include "sparse_ops/cpu/change_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Write-if-changed for pixels of a map of `channels` channels, as ChangeTest defines it. The memory
 // of old and new values must not overlap.
@@ -53,9 +52,8 @@ size_t TestScratchFloats(int width, int channels, int threads);
 // from several threads at once; `run` computes those pixels on its own thread and writes no others.
 // Pixels whose new values are not changes get their old ones back. REQUIRES: an output that
 // overlaps no operand.
-template <typename Run>
 void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
-                 ThreadPool& pool, float* scratch, const Run& run);
+                 ThreadPool& pool, float* scratch, const auto& run);
 
 // -------------------------------------------------------------------------------------------------
 
@@ -106,9 +104,8 @@ inline void CopyRun(const PixelLine<float>& from, int pixels, int channels, floa
   }
 }
 
-template <typename Run>
 void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
-                 ThreadPool& pool, float* scratch, const Run& run) {
+                 ThreadPool& pool, float* scratch, const auto& run) {
   const int channels = output.channels;
   const TestParts parts(pixels, channels);
   const size_t scratch_of_thread = TestScratchFloats(output.width, channels, 1);
@@ -137,7 +134,6 @@ void RunWithTest(const ImageView& output, const ActivePixels& pixels, const Chan
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_CHANGE_TEST_H_

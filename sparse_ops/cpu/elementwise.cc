@@ -7,8 +7,7 @@
 #include "sparse_ops/cpu/runs.h"
 #include "sparse_ops/reference/reference.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // Strides of one number per channel (dimension 1), or of one number for all.
@@ -91,9 +90,8 @@ bool ArePixels(const ConstTensorView& input, const TensorView& output) {
 }
 
 // Calls fn(map) for the active pixels in parts that stay in a cache. REQUIRES: ArePixels.
-template <typename Fn>
 void ForEachPixels(const ConstTensorView& input, const TensorView& output,
-                   const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
+                   const ActivePixels& pixels, ThreadPool& pool, const auto& fn) {
   constexpr int kPartFloats = 4096;
   const ConstImageView from = AsImage(input);
   const ImageView to = AsImage(output);
@@ -214,5 +212,4 @@ void Compute(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

@@ -8,9 +8,7 @@
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 // Products: this many tiles by so many vectors of output channels are summed in registers. All
@@ -231,8 +229,7 @@ struct FinishArgs {
 };
 
 // Calls fn(pixel, row, column) for the active pixels.
-template <typename Fn>
-HWY_INLINE void ForEachActive(const WinogradOutput& tile, const Fn& fn) {
+HWY_INLINE void ForEachActive(const WinogradOutput& tile, const auto& fn) {
   for (int pixel = 0; pixel < kTilePixels; ++pixel) {
     if ((tile.active >> pixel & 1) != 0) fn(pixel, pixel / kTileSize, pixel % kTileSize);
   }
@@ -321,9 +318,7 @@ const WinogradKernels& TargetWinogradKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -8,8 +8,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/row_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace along_axes {
 
 using AxisSet = std::array<bool, TensorView::kMaxRank>;
@@ -54,9 +53,7 @@ inline int Positions(const OuterAxes& axes) {
 }
 
 // REQUIRES: more than one reduced axis.
-template <class Device>
-void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
-                        const int* gate) {
+void LaunchReduceGroups(const auto& to, const ReduceArgs& args, const int* gate) {
   const ConstTensorView& input = args.input;
   const auto is_reduced = [&](int axis) { return args.reduced[static_cast<size_t>(axis)]; };
   ReduceGroups kernel = {};
@@ -82,14 +79,14 @@ void LaunchReduceGroups(Device& device, typename Device::Stream& stream, const R
   kernel.input = input.data;
   kernel.output = args.output.data;
   kernel.gate = gate;
-  device.Launch(stream, {Positions(kernel.axes), DividedUp(kernel.side_by_side, kernel.per_block)},
-                kernel, Nest::kSharedBytes);
+  to.Launch({Positions(kernel.axes), DividedUp(kernel.side_by_side, kernel.per_block)}, kernel,
+            Nest::kSharedBytes);
 }
 
 // Fills in the rest of a kernel whose nest, axes and strides are set.
 template <class Device, class Args>
-void LaunchGroups(Device& device, typename Device::Stream& stream, const Args& args,
-                  const Pixels& pixels, NormalizeGroups kernel) {
+void LaunchGroups(const Launcher<Device>& to, const Args& args, const Pixels& pixels,
+                  NormalizeGroups kernel) {
   kernel.epsilon = args.epsilon;
   kernel.count = CountOf(kernel.nest);
   kernel.input = args.input.data;
@@ -97,19 +94,17 @@ void LaunchGroups(Device& device, typename Device::Stream& stream, const Args& a
   kernel.scale = args.scale;
   kernel.shift = args.shift;
   kernel.gate = pixels.count;
-  device.Launch(stream, {Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
+  to.Launch({Positions(kernel.axes)}, kernel, Nest::kSharedBytes);
 }
 
 }  // namespace along_axes
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const LayerNormArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const LayerNormArgs& args, const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   if (args.axis_count == 1) {
     const NormalizeRows kernel = {along_axes::RowsOf(input, args.output, args.first_axis, pixels),
                                   args.epsilon, args.scale, args.shift};
-    device.Launch(stream, kernel.rows.blocks(), kernel);
+    to.Launch(kernel.rows.blocks(), kernel);
     return;
   }
   along_axes::AxisSet along = {};
@@ -130,12 +125,10 @@ void Compute(Device& device, typename Device::Stream& stream, const LayerNormArg
     kernel.parameter_strides[i] = parameter_stride;
     parameter_stride *= kernel.nest.sizes[i];
   }
-  along_axes::LaunchGroups(device, stream, args, pixels, kernel);
+  along_axes::LaunchGroups(to, args, pixels, kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const GroupNormArgs& args, const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   const int64_t channels = input.dims[1] / args.groups;
   NormalizeGroups kernel = {};
@@ -151,39 +144,30 @@ void Compute(Device& device, typename Device::Stream& stream, const GroupNormArg
     kernel.out_strides[axis - 1] = args.output.strides[axis];
   }
   kernel.nest = along_axes::NestOf(group, along);
-  along_axes::LaunchGroups(device, stream, args, pixels, kernel);
+  along_axes::LaunchGroups(to, args, pixels, kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const SoftmaxArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const SoftmaxArgs& args, const Pixels& pixels) {
   const SoftmaxRows kernel = {along_axes::RowsOf(args.input, args.output, args.axis, pixels),
                               args.logarithm};
-  device.Launch(stream, kernel.rows.blocks(), kernel);
+  to.Launch(kernel.rows.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ArgMaxArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const ArgMaxArgs& args, const Pixels& pixels) {
   const FindLargestOfRows kernel = {along_axes::RowsOf(args.input, args.output, args.axis, pixels)};
-  device.Launch(stream, kernel.rows.blocks(), kernel);
+  to.Launch(kernel.rows.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const TopKArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const TopKArgs& args, const Pixels& pixels) {
   ListLargestOfRows kernel = {
       along_axes::RowsOf(args.input, args.output, args.axis, WholeOf(args.output)),
       static_cast<int>(args.output.dims[static_cast<size_t>(args.axis)])};
   Walk& walk = kernel.rows.elements.walk;
   walk.gate = pixels.count;
-  device.Launch(stream, {walk.pixels.most, walk.images, 1}, kernel,
-                ListLargestOfRows::kSharedBytes);
+  to.Launch({walk.pixels.most, walk.images, 1}, kernel, ListLargestOfRows::kSharedBytes);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const ReduceArgs& args, const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   int reduced = 0;
   int last = 0;
@@ -196,19 +180,18 @@ void Compute(Device& device, typename Device::Stream& stream, const ReduceArgs& 
     CopyArgs copy;
     copy.input = input;
     copy.output = args.output;
-    Compute(device, stream, copy, pixels);
+    Compute(to, copy, pixels);
     return;
   }
   if (reduced == 1) {
     const ReduceRowsOfAxis kernel = {along_axes::RowsOf(input, args.output, last, pixels),
                                      args.kind};
-    device.Launch(stream, kernel.rows.blocks(), kernel);
+    to.Launch(kernel.rows.blocks(), kernel);
     return;
   }
-  along_axes::LaunchReduceGroups(device, stream, args, pixels.count);
+  along_axes::LaunchReduceGroups(to, args, pixels.count);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_ALONG_AXES_INL_H_

@@ -4,12 +4,9 @@
 #include "sparse_ops/cuda/detection_kernels.h"
 #include "sparse_ops/cuda/operators.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const DecodeBoxesArgs& args, const Pixels& pixels) {
   const TensorView& output = args.output;
   const DecodeRows kernel = {args.heads,
                              args.head_count,
@@ -20,17 +17,15 @@ void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesA
                              output.strides[0],
                              output.strides[1],
                              pixels.count};
-  device.Launch(stream, {DividedUp(output.dims[0] * output.dims[1], DecodeRows::kThreads)}, kernel);
+  to.Launch({DividedUp(output.dims[0] * output.dims[1], DecodeRows::kThreads)}, kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const NonMaxSuppressionArgs& args, const Pixels& pixels) {
   const TensorView& output = args.output;
   if (output.dims[0] == 0) return;
   static_assert(sizeof(int) == sizeof(float), "the count lies where a number will");
   int* const count = reinterpret_cast<int*>(output.data);
-  device.Launch(stream, {1}, ClearCount{count, pixels.count});
+  to.Launch({1}, ClearCount{count, pixels.count});
   const bool has_heads = args.heads != nullptr;
   const CollectCandidates collect = {args.heads,
                                      args.head_count,
@@ -44,7 +39,7 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
                                      args.scratch,
                                      count,
                                      pixels.count};
-  device.Launch(stream, {CollectCandidates::kBlocks}, collect);
+  to.Launch({CollectCandidates::kBlocks}, collect);
   const KeepBestCandidates keep = {
       args.scratch,
       count,
@@ -60,10 +55,9 @@ void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppre
       args.input.strides[1],
       args.extras,
       pixels.count};
-  device.Launch(stream, {1}, keep, KeepBestCandidates::kSharedBytes);
+  to.Launch({1}, keep, KeepBestCandidates::kSharedBytes);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_DETECTION_INL_H_

@@ -6,16 +6,14 @@
 #include "sparse_ops/cuda/pointwise_kernels.h"
 #include "sparse_ops/cuda/warp_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace kept_maps {
 
-template <class Device>
-void LaunchPack(Device& device, typename Device::Stream& stream, const ImageView& map,
-                float* packed, const Pixels& pixels, bool unpacks) {
+void LaunchPack(const auto& to, const ImageView& map, float* packed, const Pixels& pixels,
+                bool unpacks) {
   const PackPixels kernel = {Walk::OverMap(map.batch, map.height, map.width, map.channels, pixels),
                              map, packed, unpacks};
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
 }  // namespace kept_maps
@@ -47,13 +45,15 @@ void GatherPixels(Device& device, typename Device::Stream& stream, const ConstIm
                                map.batch_stride,
                                map.row_stride,
                                map.pixel_stride};
-  kept_maps::LaunchPack(device, stream, unchanged, packed, pixels, /*unpacks=*/false);
+  kept_maps::LaunchPack(Launcher<Device>{device, stream}, unchanged, packed, pixels,
+                        /*unpacks=*/false);
 }
 
 template <class Device>
 void ScatterPixels(Device& device, typename Device::Stream& stream, const float* packed,
                    const Pixels& pixels, const ImageView& map) {
-  kept_maps::LaunchPack(device, stream, map, const_cast<float*>(packed), pixels, /*unpacks=*/true);
+  kept_maps::LaunchPack(Launcher<Device>{device, stream}, map, const_cast<float*>(packed), pixels,
+                        /*unpacks=*/true);
 }
 
 template <class Device>
@@ -74,7 +74,6 @@ void Shift(Device& device, typename Device::Stream& stream, const TensorView& ma
   }
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_KEPT_MAPS_INL_H_

@@ -15,92 +15,20 @@
 //
 // REQUIRES: tensors of less than 2^31 elements, and batches of less than 2^16 images.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
-// ---------------------------------------------------------------------------------------------
-// Compute the pixels of an output that is a map. Compute any other output whole, unless the pixels'
-// count, which only the device may know, is 0.
-
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ActivationArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ScaleShiftArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const BinaryArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const CopyArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GatherArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const PadArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const PoolArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const AdaptivePoolArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ResizeArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DepthToSpaceArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const SpaceToDepthArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const LayerNormArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const SoftmaxArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ArgMaxArgs& args,
-             const Pixels& pixels);
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ReduceArgs& args,
-             const Pixels& pixels);
+// Computes the pixels of an output that is a map. Computes any other output whole, and maps of
+// GatherElementsArgs, TopKArgs and GroupNormArgs too, unless the pixels' count, which only the
+// device may know, is 0.
+template <class Device, class Args>
+void Compute(Device& device, typename Device::Stream& stream, const Args& args,
+             const Pixels& pixels = {});
 
 // Copies one operand of a concatenation along `axis` into `output`, from index `offset` on. Of a
 // map it copies the pixels of the output that lie in the piece.
 template <class Device>
 void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTensorView& piece,
                int axis, int64_t offset, const TensorView& output, const Pixels& pixels);
-
-// ---------------------------------------------------------------------------------------------
-// Compute outputs whole, maps too, unless the pixels' count is 0.
-
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GatherElementsArgs& args,
-             const Pixels& pixels = {});
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const TopKArgs& args,
-             const Pixels& pixels = {});
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GroupNormArgs& args,
-             const Pixels& pixels = {});
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args,
-             const Pixels& pixels = {});
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args,
-             const Pixels& pixels = {});
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DecodeBoxesArgs& args,
-             const Pixels& pixels = {});
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const NonMaxSuppressionArgs& args,
-             const Pixels& pixels = {});
-
-// ---------------------------------------------------------------------------------------------
-// Kept maps.
 
 // Stores what changed of the pixels, which are the active ones. REQUIRES: `fresh` is as large as
 // `stored` and shares no memory with it.
@@ -128,7 +56,6 @@ template <class Device>
 void ScatterPixels(Device& device, typename Device::Stream& stream, const float* packed,
                    const Pixels& pixels, const ImageView& map);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_OPERATORS_H_

@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/pointwise_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace pointwise {
 
 // The strides of an operand with one entry for every index along `axis`.
@@ -43,9 +42,7 @@ inline Walk WalkOf(const TensorView& output, const Pixels& pixels) {
   return TensorWalk<1>(output, pixels, {output.strides}).walk;
 }
 
-template <class Device>
-void LaunchPad(Device& device, typename Device::Stream& stream, const PadArgs& args,
-               const Pixels& pixels, bool keeps_outside) {
+void LaunchPad(const auto& to, const PadArgs& args, const Pixels& pixels, bool keeps_outside) {
   PadElements kernel = {WalkOf(args.output, pixels),
                         Axes(args.output),
                         Axes(args.input),
@@ -56,34 +53,28 @@ void LaunchPad(Device& device, typename Device::Stream& stream, const PadArgs& a
                         args.value,
                         keeps_outside};
   for (int i = 0; i < args.output.rank; ++i) kernel.begins[i] = args.begins[i];
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
 }  // namespace pointwise
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ActivationArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const ActivationArgs& args, const Pixels& pixels) {
   MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, -1);
   pointwise::Activate(args.activation, kernel);
-  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+  to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ScaleShiftArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const ScaleShiftArgs& args, const Pixels& pixels) {
   MapElements kernel =
       pointwise::MapOf(args.input, args.output, pixels, args.channel_order != nullptr ? 1 : -1);
   kernel.scale = args.scale;
   kernel.shift = args.shift;
   kernel.places = args.channel_order;
   pointwise::Activate(args.activation, kernel);
-  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+  to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const BinaryArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const BinaryArgs& args, const Pixels& pixels) {
   const CombineElements kernel = {
       TensorWalk<CombineElements::kOperands>(
           args.output, pixels,
@@ -94,33 +85,27 @@ void Compute(Device& device, typename Device::Stream& stream, const BinaryArgs& 
       args.b.data,
       args.kind,
       args.activation};
-  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+  to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const CopyArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const CopyArgs& args, const Pixels& pixels) {
   if (!args.in_logical_order) {
     const MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, -1);
-    device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+    to.Launch(kernel.elements.walk.blocks(), kernel);
     return;
   }
   const ReshapeElements kernel = {pointwise::WalkOf(args.output, pixels), Axes(args.output),
                                   Axes(args.input), args.output.data, args.input.data};
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GatherArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const GatherArgs& args, const Pixels& pixels) {
   MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, args.axis);
   kernel.long_places = args.indices;
-  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+  to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const GatherElementsArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const GatherElementsArgs& args, const Pixels& pixels) {
   AxisStrides in = args.input.strides;
   in[static_cast<size_t>(args.axis)] = 0;
   PickElements kernel = {
@@ -133,13 +118,11 @@ void Compute(Device& device, typename Device::Stream& stream, const GatherElemen
       args.input.dims[static_cast<size_t>(args.axis)],
       args.input.strides[static_cast<size_t>(args.axis)]};
   kernel.elements.walk.gate = pixels.count;
-  device.Launch(stream, kernel.elements.walk.blocks(), kernel);
+  to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const PadArgs& args,
-             const Pixels& pixels) {
-  pointwise::LaunchPad(device, stream, args, pixels, /*keeps_outside=*/false);
+void Compute(const auto& to, const PadArgs& args, const Pixels& pixels) {
+  pointwise::LaunchPad(to, args, pixels, /*keeps_outside=*/false);
 }
 
 template <class Device>
@@ -149,10 +132,9 @@ void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTenso
   args.begins[static_cast<size_t>(axis)] = offset;
   args.input = piece;
   args.output = output;
-  pointwise::LaunchPad(device, stream, args, pixels, /*keeps_outside=*/true);
+  pointwise::LaunchPad(Launcher<Device>{device, stream}, args, pixels, /*keeps_outside=*/true);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_

@@ -10,8 +10,7 @@
 
 // Kernels of operators whose output elements depend on one element of each operand.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // activation(x) or activation(fma(x, scale, shift)), where x may come from another place along one
 // axis: Activation, ScaleShift, Copy, Gather.
@@ -42,11 +41,8 @@ struct MapElements {
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
     Share share;
-    if (!elements.walk.Find(thread, share)) return;
     int64_t offsets[kOperands];
-    elements.axes.Offsets(share.position, elements.strides, offsets);
-    CACHEINF_UNROLL
-    for (int k = 0; k < kOperands; ++k) offsets[k] += share.element * elements.strides.inner[k];
+    if (!elements.Find(thread, share, offsets)) return;
 
     float numbers[kQuad];
     LoadInput(thread, share, offsets, numbers);
@@ -127,11 +123,8 @@ struct CombineElements {
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
     Share share;
-    if (!elements.walk.Find(thread, share)) return;
     int64_t offsets[kOperands];
-    elements.axes.Offsets(share.position, elements.strides, offsets);
-    CACHEINF_UNROLL
-    for (int k = 0; k < kOperands; ++k) offsets[k] += share.element * elements.strides.inner[k];
+    if (!elements.Find(thread, share, offsets)) return;
 
     float numbers[kQuad];
     float others[kQuad];
@@ -164,10 +157,9 @@ struct PickElements {
   template <class Thread>
   CACHEINF_KERNEL void operator()(const Thread& thread) const {
     Share share;
-    if (!elements.walk.Find(thread, share)) return;
     int64_t offsets[kOperands];
-    elements.axes.Offsets(share.position, elements.strides, offsets);
-    for (int i = share.element; i < share.element + share.count; ++i) {
+    if (!elements.Find(thread, share, offsets)) return;
+    for (int i = 0; i < share.count; ++i) {
       const float index =
           thread.Load(indices + offsets[kIndex] + i * elements.strides.inner[kIndex]);
       const int64_t place = PlaceOf(index, size);
@@ -326,7 +318,6 @@ struct PackPixels {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_POINTWISE_KERNELS_H_

@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/product_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace products {
 
 // Multiplies along the output's last two axes; all axes before them are outer ones. REQUIRES: `a`
@@ -45,9 +44,7 @@ inline ConstTensorView WithOuterDims(const ConstTensorView& operand, const Tenso
 
 }  // namespace products
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const LinearArgs& args, const Pixels& pixels) {
   ConstTensorView input = args.input;
   TensorView output = args.output;
   if (input.rank == 1) {
@@ -65,20 +62,17 @@ void Compute(Device& device, typename Device::Stream& stream, const LinearArgs& 
   kernel.bias = args.bias;
   kernel.activation = args.activation;
   kernel.gate = pixels.count;
-  device.Launch(stream, kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
+  to.Launch(kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const MatMulArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const MatMulArgs& args, const Pixels& pixels) {
   MultiplyMatrices kernel = products::ProductOf(
       products::WithOuterDims(args.a, args.output), products::WithOuterDims(args.b, args.output),
       args.output, args.a.dims[static_cast<size_t>(args.a.rank - 1)]);
   kernel.gate = pixels.count;
-  device.Launch(stream, kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
+  to.Launch(kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_PRODUCTS_INL_H_

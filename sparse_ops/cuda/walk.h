@@ -12,12 +12,23 @@
 // How a launch's threads share an output. Each takes up to four neighbours along the innermost axis
 // at one position of the other axes: up to four channels of a pixel, if the output is a map.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 constexpr int kQuad = 4;
 
 inline int DividedUp(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
+
+// A stream of a device, for what launches kernels.
+template <class Device>
+struct Launcher {
+  Device& device;
+  typename Device::Stream& stream;
+
+  template <class Kernel>
+  void Launch(const Blocks& blocks, const Kernel& kernel, size_t shared_bytes = 0) const {
+    device.Launch(stream, blocks, kernel, shared_bytes);
+  }
+};
 
 struct Share {
   int image;     // of a map
@@ -192,6 +203,17 @@ struct TensorWalk {
              const AxisStrides (&by_axis)[operands])
       : TensorWalk(output, pixels, by_axis, InnermostOf(output)) {}
 
+  // Finds the thread's share, and where it begins in each operand. Returns false if it has none.
+  template <class Thread>
+  CACHEINF_KERNEL bool Find(const Thread& thread, Share& share,
+                            int64_t (&offsets)[operands]) const {
+    if (!walk.Find(thread, share)) return false;
+    axes.Offsets(share.position, strides, offsets);
+    CACHEINF_UNROLL
+    for (int k = 0; k < operands; ++k) offsets[k] += share.element * strides.inner[k];
+    return true;
+  }
+
  private:
   // Merges the axis with the one before if together they are one long axis in every operand.
   void Append(int size, int axis, const AxisStrides (&by_axis)[operands]) {
@@ -207,7 +229,6 @@ struct TensorWalk {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WALK_H_

@@ -5,8 +5,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/window_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace windows {
 
 inline Walk WalkOf(const ImageView& output, const Pixels& pixels) {
@@ -21,27 +20,21 @@ BasicTensorView<T> AsTensor(const BasicImageView<T>& image) {
           {image.batch_stride, 1, image.row_stride, image.pixel_stride}};
 }
 
-template <class Device>
-void LaunchMoveBlocks(Device& device, typename Device::Stream& stream, const BlockArgs& args,
-                      bool to_depth, const Pixels& pixels) {
+void LaunchMoveBlocks(const auto& to, const BlockArgs& args, bool to_depth, const Pixels& pixels) {
   const MoveBlocks kernel = {
       WalkOf(args.output, pixels), args.block, args.order, to_depth, args.input, args.output};
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
 }  // namespace windows
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const PoolArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const PoolArgs& args, const Pixels& pixels) {
   const PoolWindows kernel = {windows::WalkOf(args.output, pixels), args.spec, args.input,
                               args.output};
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const AdaptivePoolArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const AdaptivePoolArgs& args, const Pixels& pixels) {
   if (args.kind == PoolSpec::Kind::kAverage && args.output.height == 1 && args.output.width == 1) {
     // The mean over the picture: a block's threads share it.
     if (pixels.most == 0) return;
@@ -49,35 +42,28 @@ void Compute(Device& device, typename Device::Stream& stream, const AdaptivePool
     mean.reduced = {false, false, true, true};
     mean.input = windows::AsTensor(args.input);
     mean.output = windows::AsTensor(args.output);
-    along_axes::LaunchReduceGroups(device, stream, mean, pixels.count);
+    along_axes::LaunchReduceGroups(to, mean, pixels.count);
     return;
   }
   const PoolCells kernel = {windows::WalkOf(args.output, pixels), args.kind, args.input,
                             args.output};
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const ResizeArgs& args,
-             const Pixels& pixels) {
+void Compute(const auto& to, const ResizeArgs& args, const Pixels& pixels) {
   const ResizeMap kernel = {windows::WalkOf(args.output, pixels), args.spec, args.input,
                             args.output};
-  device.Launch(stream, kernel.walk.blocks(), kernel);
+  to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const DepthToSpaceArgs& args,
-             const Pixels& pixels) {
-  windows::LaunchMoveBlocks(device, stream, args, /*to_depth=*/false, pixels);
+void Compute(const auto& to, const DepthToSpaceArgs& args, const Pixels& pixels) {
+  windows::LaunchMoveBlocks(to, args, /*to_depth=*/false, pixels);
 }
 
-template <class Device>
-void Compute(Device& device, typename Device::Stream& stream, const SpaceToDepthArgs& args,
-             const Pixels& pixels) {
-  windows::LaunchMoveBlocks(device, stream, args, /*to_depth=*/true, pixels);
+void Compute(const auto& to, const SpaceToDepthArgs& args, const Pixels& pixels) {
+  windows::LaunchMoveBlocks(to, args, /*to_depth=*/true, pixels);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WINDOWS_INL_H_

@@ -7,13 +7,11 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/resize_taps.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 // Calls visit(n, y, x, pixel) for the given rows of every image.
-template <typename Visit>
-void ForEachPixel(const ImageView& image, Range rows, const Visit& visit) {
+void ForEachPixel(const ImageView& image, Range rows, const auto& visit) {
   for (int n = 0; n < image.batch; ++n) {
     for (int y = rows.begin; y < rows.end; ++y) {
       for (int x = 0; x < image.width; ++x) visit(n, y, x, image.Pixel(n, y, x));
@@ -175,5 +173,4 @@ void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels) {
   });
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

@@ -8,8 +8,9 @@
 namespace cacheinf {
 namespace {
 
-[[noreturn]] void Refuse(const Graph& graph, const std::string& why) {
-  throw InputError("model '" + graph.name + "': " + why);
+template <typename... Parts>
+[[noreturn]] void Refuse(const Graph& graph, const Parts&... why) {
+  throw InputError("model '", graph.name, "': ", why...);
 }
 
 // Returns one number per channel, from a list that has one for all or one each.
@@ -17,8 +18,8 @@ std::vector<double> ForEachChannel(const Graph& graph, const std::vector<double>
                                    size_t channels, const std::string& what) {
   if (numbers.size() == 1) return std::vector<double>(channels, numbers.front());
   if (numbers.size() == channels) return numbers;
-  Refuse(graph, "normalisation with " + std::to_string(numbers.size()) + " numbers as " + what +
-                    " for " + std::to_string(channels) + " channels");
+  Refuse(graph, "normalisation with ", numbers.size(), " numbers as ", what, " for ", channels,
+         " channels");
 }
 
 // Makes room for one operator before all others.
@@ -44,9 +45,9 @@ NetworkPicture Resolved(const Graph& graph, PictureSpec picture) {
   const bool has_channels_last = is_one && input.shape[1] != channels && input.shape[3] == channels;
   if (!is_one || (!has_channels_last && input.shape[1] != channels)) {
     const bool has_batch = input.is_map() && input.shape[0] > 1;
-    Refuse(graph, "input '" + input.name + "' of shape " + ToString(input.shape) +
-                      " is not a picture of " + std::to_string(channels) + " channel(s)" +
-                      (has_batch ? "; give it a batch of 1 by --shape" : ""));
+    Refuse(graph, "input '", input.name, "' of shape ", ToString(input.shape),
+           " is not a picture of ", channels, " channel(s)",
+           (has_batch ? "; give it a batch of 1 by --shape" : ""));
   }
   const int64_t height = input.shape[has_channels_last ? 1 : 2];
   const int64_t width = input.shape[has_channels_last ? 2 : 3];
@@ -55,9 +56,8 @@ NetworkPicture Resolved(const Graph& graph, PictureSpec picture) {
     picture.height = static_cast<int>(height);
   }
   if (picture.height != height || picture.width != width) {
-    Refuse(graph, "a picture of " + std::to_string(picture.height) + "x" +
-                      std::to_string(picture.width) + " does not fit input '" + input.name +
-                      "' of shape " + ToString(input.shape));
+    Refuse(graph, "a picture of ", picture.height, "x", picture.width, " does not fit input '",
+           input.name, "' of shape ", ToString(input.shape));
   }
   return {picture, has_channels_last};
 }
@@ -106,8 +106,8 @@ void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisatio
                      {pixels, scale_id, shift_id},
                      {input}};
   if (InferShapes(graph, normalise).front().shape != shape) {
-    Refuse(graph, "normalisation with an order of " +
-                      std::to_string(normalisation.channel_order.size()) + " channels");
+    Refuse(graph, "normalisation with an order of ", normalisation.channel_order.size(),
+           " channels");
   }
   ShiftOperators(graph);
   graph.operators.front() = std::move(normalise);

@@ -15,8 +15,9 @@
 namespace cacheinf {
 namespace {
 
-[[noreturn]] void Refuse(const Operator& op, const std::string& why) {
-  throw InputError("operator '" + op.name + "' (" + KindName(op) + "): " + why);
+template <typename... Parts>
+[[noreturn]] void Refuse(const Operator& op, const Parts&... why) {
+  throw InputError("operator '", op.name, "' (", KindName(op), "): ", why...);
 }
 
 // Limits for shapes, windows and attributes. They keep all later arithmetic within 64 bits, and
@@ -26,16 +27,14 @@ constexpr int kMaxWindow = 1 << 16;
 
 void CheckShape(const Operator& op, const Shape& shape) {
   if (shape.size() > TensorView::kMaxRank) {
-    Refuse(op, "a result of " + std::to_string(shape.size()) + " dimensions; at most " +
-                   std::to_string(TensorView::kMaxRank) + " are supported");
+    Refuse(op, "a result of ", shape.size(), " dimensions; at most ", TensorView::kMaxRank,
+           " are supported");
   }
   int64_t count = 1;
   for (int64_t dim : shape) {
-    if (dim < 1 || dim > kMaxElements) {
-      Refuse(op, "a result with a dimension of " + std::to_string(dim));
-    }
+    if (dim < 1 || dim > kMaxElements) Refuse(op, "a result with a dimension of ", dim);
     count *= dim;  // both below 2^31: no overflow
-    if (count > kMaxElements) Refuse(op, "a result of shape " + ToString(shape) + " is too large");
+    if (count > kMaxElements) Refuse(op, "a result of shape ", ToString(shape), " is too large");
   }
 }
 
@@ -45,10 +44,8 @@ void CheckWindow(const Operator& op, const WindowAxis& axis) {
                        axis.dilation <= kMaxWindow && std::abs(axis.pad_begin) <= kMaxWindow &&
                        std::abs(axis.pad_end) <= kMaxWindow;
   if (!positive || !bounded) {
-    Refuse(op, "a window with kernel " + std::to_string(axis.kernel) + ", stride " +
-                   std::to_string(axis.stride) + ", dilation " + std::to_string(axis.dilation) +
-                   " and padding " + std::to_string(axis.pad_begin) + ", " +
-                   std::to_string(axis.pad_end));
+    Refuse(op, "a window with kernel ", axis.kernel, ", stride ", axis.stride, ", dilation ",
+           axis.dilation, " and padding ", axis.pad_begin, ", ", axis.pad_end);
   }
 }
 
@@ -62,9 +59,8 @@ int64_t SlidingOutput(const Operator& op, const WindowAxis& axis, int64_t in, bo
   // With ceil_mode a single window may reach beyond the end.
   if (room < 0 && ceil_mode && room > -axis.stride) return 1;
   if (room < 0) {
-    Refuse(op, "a window of " + std::to_string(WindowExtent(axis)) +
-                   " does not fit the padded input of " +
-                   std::to_string(room + WindowExtent(axis)));
+    Refuse(op, "a window of ", WindowExtent(axis), " does not fit the padded input of ",
+           room + WindowExtent(axis));
   }
   int64_t out = room / axis.stride + 1;
   if (ceil_mode && room % axis.stride != 0) {
@@ -78,8 +74,8 @@ int64_t TransposedOutput(const Operator& op, const WindowAxis& axis, int64_t in,
                          int output_padding) {
   CheckWindow(op, axis);
   if (output_padding < 0 || output_padding >= std::max(axis.stride, axis.dilation)) {
-    Refuse(op, "an output padding of " + std::to_string(output_padding) +
-                   " that is not smaller than the stride or dilation");
+    Refuse(op, "an output padding of ", output_padding,
+           " that is not smaller than the stride or dilation");
   }
   return (in - 1) * axis.stride + WindowExtent(axis) - axis.pad_begin - axis.pad_end +
          output_padding;
@@ -122,7 +118,10 @@ class Inference {
   }
 
  private:
-  [[noreturn]] void Refuse(const std::string& why) const { cacheinf::Refuse(op_, why); }
+  template <typename... Parts>
+  [[noreturn]] void Refuse(const Parts&... why) const {
+    cacheinf::Refuse(op_, why...);
+  }
 
   std::vector<InferredOutput> Outputs(const op::Conv& conv) {
     const ConvSpec& spec = conv.spec;
@@ -133,16 +132,16 @@ class Inference {
     }
     const Shape& in = Map(0);
     const Shape& weights = ConstantInput(1, 4);
-    if (spec.groups < 1) Refuse("a group count of " + std::to_string(spec.groups));
+    if (spec.groups < 1) Refuse("a group count of ", spec.groups);
     if (weights[2] != spec.rows.kernel || weights[3] != spec.columns.kernel) {
-      Refuse("weights of shape " + ToString(weights) + " for a kernel of " +
-             std::to_string(spec.rows.kernel) + "x" + std::to_string(spec.columns.kernel));
+      Refuse("weights of shape ", ToString(weights), " for a kernel of ", spec.rows.kernel, "x",
+             spec.columns.kernel);
     }
     const int64_t in_channels = spec.transposed ? weights[0] : weights[1] * spec.groups;
     const int64_t out_channels = spec.transposed ? weights[1] * spec.groups : weights[0];
     if (in[1] != in_channels || in_channels % spec.groups != 0 || out_channels % spec.groups != 0) {
-      Refuse("weights of shape " + ToString(weights) + " in " + std::to_string(spec.groups) +
-             " group(s) do not fit an input of shape " + ToString(in));
+      Refuse("weights of shape ", ToString(weights), " in ", spec.groups,
+             " group(s) do not fit an input of shape ", ToString(in));
     }
     Shape out = {in[0], out_channels, 0, 0};
     if (spec.transposed) {
@@ -169,7 +168,7 @@ class Inference {
     const Shape& in = Input(0);
     const Shape& weights = ConstantInput(1, 2);
     if (in.empty() || in.back() != weights[1]) {
-      Refuse("weights of shape " + ToString(weights) + " do not fit an input of shape " +
+      Refuse("weights of shape ", ToString(weights), " do not fit an input of shape ",
              ToString(in));
     }
     if (linear.has_bias) NeedShape(2, {weights[0]}, /*constant=*/true);
@@ -183,7 +182,7 @@ class Inference {
     const Shape& a = Input(0);
     const Shape& b = Input(1);
     if (a.size() < 2 || b.size() < 2 || a[a.size() - 1] != b[b.size() - 2]) {
-      Refuse("matrices of shapes " + ToString(a) + " and " + ToString(b));
+      Refuse("matrices of shapes ", ToString(a), " and ", ToString(b));
     }
     Shape out = Broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
     out.push_back(a[a.size() - 2]);
@@ -196,11 +195,11 @@ class Inference {
     NeedInputs(3 + has_slope);
     CheckFunction(op_, scale_shift.activation);
     Shape out = Input(0);
-    if (out.size() < 2) Refuse("an input of shape " + ToString(out) + " has no channels");
+    if (out.size() < 2) Refuse("an input of shape ", ToString(out), " has no channels");
     if (!scale_shift.channel_order.empty()) {
       for (int channel : scale_shift.channel_order) {
         if (channel < 0 || channel >= out[1]) {
-          Refuse("a channel order that names channel " + std::to_string(channel));
+          Refuse("a channel order that names channel ", channel);
         }
       }
       out[1] = static_cast<int64_t>(scale_shift.channel_order.size());
@@ -219,13 +218,8 @@ class Inference {
     CheckAxis(norm.first_axis, in);
     CheckAxis(norm.first_axis + norm.axis_count - 1, in);
     CheckEpsilon(norm.epsilon);
-    if (norm.has_affine) {
-      const Shape normalised(in.begin() + norm.first_axis,
-                             in.begin() + norm.first_axis + norm.axis_count);
-      NeedShape(1, normalised, /*constant=*/true);
-      NeedShape(2, normalised, /*constant=*/true);
-    }
-    return One(in);
+    const auto first = in.begin() + norm.first_axis;
+    return Normalised(norm.has_affine, Shape(first, first + norm.axis_count));
   }
 
   std::vector<InferredOutput> Outputs(const op::GroupNorm& norm) {
@@ -233,14 +227,14 @@ class Inference {
     const Shape& in = Input(0);
     CheckEpsilon(norm.epsilon);
     if (in.size() < 2 || norm.groups < 1 || in[1] % norm.groups != 0) {
-      Refuse(std::to_string(norm.groups) + " group(s) do not fit an input of shape " +
-             ToString(in));
+      Refuse(norm.groups, " group(s) do not fit an input of shape ", ToString(in));
     }
-    if (norm.has_affine) {
-      NeedShape(1, {in[1]}, /*constant=*/true);
-      NeedShape(2, {in[1]}, /*constant=*/true);
-    }
-    return One(in);
+    return Normalised(norm.has_affine, {in[1]});
+  }
+
+  std::vector<InferredOutput> Normalised(bool has_affine, const Shape& affine) {
+    for (size_t i = 1; has_affine && i <= 2; ++i) NeedShape(i, affine, /*constant=*/true);
+    return One(Input(0));
   }
 
   std::vector<InferredOutput> Outputs(const op::Activation& activation) {
@@ -275,7 +269,7 @@ class Inference {
       for (size_t d = 0; fits && d < in.size(); ++d) {
         fits = d == static_cast<size_t>(concat.axis) || in[d] == out[d];
       }
-      if (!fits) Refuse("shapes " + ToString(out) + " and " + ToString(in) + " do not line up");
+      if (!fits) Refuse("shapes ", ToString(out), " and ", ToString(in), " do not line up");
       out[concat.axis] += in[concat.axis];
       CheckShape(op_, out);
     }
@@ -283,11 +277,10 @@ class Inference {
   }
 
   std::vector<InferredOutput> Outputs(const op::Slice& slice) {
-    NeedInputs(1);
-    const Shape& in = Input(0);
+    const Shape& in = OnlyInput();
     if (slice.starts.size() != in.size() || slice.sizes.size() != in.size() ||
         slice.steps.size() != in.size()) {
-      Refuse("needs a start, a size and a step for each dimension of " + ToString(in));
+      Refuse("needs a start, a size and a step for each dimension of ", ToString(in));
     }
     for (size_t d = 0; d < in.size(); ++d) {
       const int64_t start = slice.starts[d];
@@ -296,8 +289,7 @@ class Inference {
       const bool fits = start >= 0 && size >= 1 && size <= in[d] && step >= 1 && step <= in[d] &&
                         start < in[d] && start + (size - 1) * step < in[d];
       if (!fits) {
-        Refuse("start " + std::to_string(start) + ", size " + std::to_string(size) + ", step " +
-               std::to_string(step) + " leave dimension " + std::to_string(d) + " of " +
+        Refuse("start ", start, ", size ", size, ", step ", step, " leave dimension ", d, " of ",
                ToString(in));
       }
     }
@@ -305,16 +297,14 @@ class Inference {
   }
 
   std::vector<InferredOutput> Outputs(const op::Gather& gather) {
-    NeedInputs(1);
-    Shape out = Input(0);
+    Shape out = OnlyInput();
     CheckAxis(gather.axis, out);
     if (gather.indices.empty() || (gather.scalar && gather.indices.size() != 1)) {
-      Refuse(std::to_string(gather.indices.size()) + " indices");
+      Refuse(gather.indices.size(), " indices");
     }
     for (int64_t index : gather.indices) {
       if (index < 0 || index >= out[gather.axis]) {
-        Refuse("index " + std::to_string(index) + " outside dimension " +
-               std::to_string(gather.axis) + " of " + ToString(out));
+        Refuse("index ", index, " outside dimension ", gather.axis, " of ", ToString(out));
       }
     }
     out[gather.axis] = static_cast<int64_t>(gather.indices.size());
@@ -332,13 +322,12 @@ class Inference {
     bool fits = indices.size() == in.size();
     if (fits) out[gather.axis] = indices[gather.axis];
     fits = fits && Broadcast(indices, out) == out;
-    if (!fits) Refuse("indices of shape " + ToString(indices) + " for " + ToString(in));
+    if (!fits) Refuse("indices of shape ", ToString(indices), " for ", ToString(in));
     return One(std::move(out), graph_.value(op_.inputs[0]).type);
   }
 
   std::vector<InferredOutput> Outputs(const op::Pool& pool) {
-    NeedInputs(1);
-    const Shape& in = Map(0);
+    const Shape& in = OnlyMap();
     const PoolSpec& spec = pool.spec;
     for (const WindowAxis* axis : {&spec.rows, &spec.columns}) {
       CheckWindow(op_, *axis);
@@ -348,64 +337,55 @@ class Inference {
         Refuse("padding as large as the window");
       }
     }
-    if (spec.divisor < 0) Refuse("a divisor of " + std::to_string(spec.divisor));
+    if (spec.divisor < 0) Refuse("a divisor of ", spec.divisor);
     return One({in[0], in[1], SlidingOutput(op_, spec.rows, in[2], spec.ceil_mode),
                 SlidingOutput(op_, spec.columns, in[3], spec.ceil_mode)});
   }
 
   std::vector<InferredOutput> Outputs(const op::AdaptivePool& pool) {
-    NeedInputs(1);
-    const Shape& in = Map(0);
+    const Shape& in = OnlyMap();
     return One({in[0], in[1], pool.out_height, pool.out_width});
   }
 
   std::vector<InferredOutput> Outputs(const op::Resize& resize) {
-    NeedInputs(1);
-    const Shape& in = Map(0);
+    const Shape& in = OnlyMap();
     const ResizeSpec& spec = resize.spec;
     const bool finite = std::isfinite(spec.scale_rows) && std::isfinite(spec.scale_columns) &&
                         std::isfinite(spec.cubic_a);
     if (!finite || spec.scale_rows < 0 || spec.scale_columns < 0) {
-      Refuse("scales of " + std::to_string(spec.scale_rows) + " and " +
-             std::to_string(spec.scale_columns));
+      Refuse("scales of ", spec.scale_rows, " and ", spec.scale_columns);
     }
     return One({in[0], in[1], spec.out_height, spec.out_width});
   }
 
   std::vector<InferredOutput> Outputs(const op::DepthToSpace& shuffle) {
-    NeedInputs(1);
-    const Shape& in = Map(0);
+    const Shape& in = OnlyMap();
     const int64_t block = CheckBlock(shuffle.block);
     if (in[1] % (block * block) != 0) {
-      Refuse("blocks of " + std::to_string(block) + " do not divide the channels of " +
-             ToString(in));
+      Refuse("blocks of ", block, " do not divide the channels of ", ToString(in));
     }
     return One({in[0], in[1] / (block * block), in[2] * block, in[3] * block});
   }
 
   std::vector<InferredOutput> Outputs(const op::SpaceToDepth& shuffle) {
-    NeedInputs(1);
-    const Shape& in = Map(0);
+    const Shape& in = OnlyMap();
     const int64_t block = CheckBlock(shuffle.block);
     if (in[2] % block != 0 || in[3] % block != 0) {
-      Refuse("blocks of " + std::to_string(block) + " do not divide the picture of " +
-             ToString(in));
+      Refuse("blocks of ", block, " do not divide the picture of ", ToString(in));
     }
     return One({in[0], in[1] * block * block, in[2] / block, in[3] / block});
   }
 
   std::vector<InferredOutput> Outputs(const op::Pad& pad) {
-    NeedInputs(1);
-    Shape out = Input(0);
+    Shape out = OnlyInput();
     if (pad.begins.size() != out.size() || pad.ends.size() != out.size()) {
-      Refuse("needs padding for each dimension of " + ToString(out));
+      Refuse("needs padding for each dimension of ", ToString(out));
     }
     for (size_t d = 0; d < out.size(); ++d) {
       for (int64_t amount : {pad.begins[d], pad.ends[d]}) {
-        if (amount < 0 || amount > kMaxWindow) Refuse("padding of " + std::to_string(amount));
+        if (amount < 0 || amount > kMaxWindow) Refuse("padding of ", amount);
         if (pad.mode == PadMode::kReflect && amount >= out[d]) {
-          Refuse("reflected padding of " + std::to_string(amount) + " is not smaller than " +
-                 std::to_string(out[d]));
+          Refuse("reflected padding of ", amount, " is not smaller than ", out[d]);
         }
       }
       out[d] += pad.begins[d] + pad.ends[d];
@@ -417,20 +397,19 @@ class Inference {
     NeedInputs(1);
     CheckShape(op_, reshape.shape);
     if (ElementCount(reshape.shape) != ElementCount(Input(0))) {
-      Refuse("shape " + ToString(Input(0)) + " cannot become " + ToString(reshape.shape));
+      Refuse("shape ", ToString(Input(0)), " cannot become ", ToString(reshape.shape));
     }
     return One(reshape.shape, graph_.value(op_.inputs[0]).type);
   }
 
   std::vector<InferredOutput> Outputs(const op::Permute& permute) {
-    NeedInputs(1);
-    const Shape& in = Input(0);
+    const Shape& in = OnlyInput();
     std::vector<int> sorted = permute.order;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     std::vector<int> all(in.size());
     std::iota(all.begin(), all.end(), 0);
     if (sorted != all)
-      Refuse("an order that is not a permutation of the dimensions of " + ToString(in));
+      Refuse("an order that is not a permutation of the dimensions of ", ToString(in));
     Shape out;
     for (int axis : permute.order) out.push_back(in[axis]);
     return One(std::move(out), graph_.value(op_.inputs[0]).type);
@@ -440,24 +419,20 @@ class Inference {
     NeedInputs(1);
     CheckShape(op_, expand.shape);
     if (Broadcast(Input(0), expand.shape) != expand.shape) {
-      Refuse("shape " + ToString(Input(0)) + " cannot expand to " + ToString(expand.shape));
+      Refuse("shape ", ToString(Input(0)), " cannot expand to ", ToString(expand.shape));
     }
     return One(expand.shape, graph_.value(op_.inputs[0]).type);
   }
 
   std::vector<InferredOutput> Outputs(const op::Softmax& softmax) {
-    NeedInputs(1);
-    CheckAxis(softmax.axis, Input(0));
+    CheckAxis(softmax.axis, OnlyInput());
     return One(Input(0));
   }
 
   std::vector<InferredOutput> Outputs(const op::ArgMax& arg_max) {
-    NeedInputs(1);
-    Shape out = Input(0);
+    Shape out = OnlyInput();
     CheckAxis(arg_max.axis, out);
-    if (out[arg_max.axis] > kMaxDimension) {
-      Refuse("an index above 2^24 has no exact float");
-    }
+    if (out[arg_max.axis] > kMaxDimension) Refuse("an index above 2^24 has no exact float");
     if (arg_max.keep_dimension) {
       out[arg_max.axis] = 1;
     } else {
@@ -467,20 +442,18 @@ class Inference {
   }
 
   std::vector<InferredOutput> Outputs(const op::TopK& top) {
-    NeedInputs(1);
-    Shape out = Input(0);
+    Shape out = OnlyInput();
     CheckAxis(top.axis, out);
     if (out[top.axis] > kMaxDimension) Refuse("an index above 2^24 has no exact float");
     if (top.count < 1 || top.count > out[top.axis]) {
-      Refuse("the " + std::to_string(top.count) + " largest of " + std::to_string(out[top.axis]));
+      Refuse("the ", top.count, " largest of ", out[top.axis]);
     }
     out[top.axis] = top.count;
     return One(std::move(out), DataType::kInt64);
   }
 
   std::vector<InferredOutput> Outputs(const op::Reduce& reduce) {
-    NeedInputs(1);
-    const Shape& in = Input(0);
+    const Shape& in = OnlyInput();
     const std::set<int> axes(reduce.axes.begin(), reduce.axes.end());
     if (axes.empty() || axes.size() != reduce.axes.size()) Refuse("axes missing or named twice");
     for (int axis : axes) CheckAxis(axis, in);
@@ -511,7 +484,7 @@ class Inference {
       const auto anchors = static_cast<int64_t>(scale.anchors.size() / 2);
       if (scale.stride < 1 || anchors < 1 || scale.anchors.size() % 2 != 0 || in[0] != 1 ||
           in[1] % anchors != 0 || in[1] / anchors < 6) {
-        Refuse(std::to_string(anchors) + " anchors do not fit a head of shape " + ToString(in));
+        Refuse(anchors, " anchors do not fit a head of shape ", ToString(in));
       }
       if (width != 0 && in[1] / anchors != width) Refuse("heads with different numbers of classes");
       width = in[1] / anchors;
@@ -527,8 +500,7 @@ class Inference {
       const int64_t extras = suppression.extras;
       const int64_t least = (suppression.has_objectness ? 6 : 5) + extras;
       if (in.size() != 2 || extras < 0 || in[1] < least) {
-        Refuse("boxes of shape " + ToString(in) + " with " + std::to_string(extras) +
-               " extra numbers");
+        Refuse("boxes of shape ", ToString(in), " with ", extras, " extra numbers");
       }
     } else {
       if (!suppression.has_objectness || suppression.extras != 0) {
@@ -557,40 +529,45 @@ class Inference {
   }
 
   static std::vector<InferredOutput> One(Shape shape, DataType type = DataType::kFloat32) {
-    std::vector<InferredOutput> outputs;
-    outputs.push_back({std::move(shape), type});
-    return outputs;
+    return {{std::move(shape), type}};
   }
 
   void NeedInputs(size_t count) const {
-    if (op_.inputs.size() != count) {
-      Refuse("needs " + std::to_string(count) + " input(s), has " +
-             std::to_string(op_.inputs.size()));
-    }
+    if (op_.inputs.size() != count) Refuse("needs ", count, " input(s), has ", op_.inputs.size());
+  }
+
+  const Shape& OnlyInput() const {
+    NeedInputs(1);
+    return Input(0);
+  }
+
+  const Shape& OnlyMap() const {
+    NeedInputs(1);
+    return Map(0);
   }
 
   const Shape& Input(size_t index) const { return graph_.value(op_.inputs[index]).shape; }
 
   const Shape& Map(size_t index) const {
     const Shape& shape = Input(index);
-    if (shape.size() != 4) Refuse("needs a feature map, has shape " + ToString(shape));
+    if (shape.size() != 4) Refuse("needs a feature map, has shape ", ToString(shape));
     return shape;
   }
 
   const Shape& ConstantInput(size_t index, size_t rank) const {
     const Value& value = graph_.value(op_.inputs[index]);
-    if (!value.is_constant()) Refuse("input '" + value.name + "' must be a constant");
+    if (!value.is_constant()) Refuse("input '", value.name, "' must be a constant");
     if (value.shape.size() != rank) {
-      Refuse("constant '" + value.name + "' has shape " + ToString(value.shape));
+      Refuse("constant '", value.name, "' has shape ", ToString(value.shape));
     }
     return value.shape;
   }
 
   void NeedShape(size_t index, const Shape& shape, bool constant) const {
     const Value& value = graph_.value(op_.inputs[index]);
-    if (constant && !value.is_constant()) Refuse("input '" + value.name + "' must be a constant");
+    if (constant && !value.is_constant()) Refuse("input '", value.name, "' must be a constant");
     if (value.shape != shape) {
-      Refuse("input '" + value.name + "' has shape " + ToString(value.shape) + ", needs " +
+      Refuse("input '", value.name, "' has shape ", ToString(value.shape), ", needs ",
              ToString(shape));
     }
   }
@@ -598,7 +575,7 @@ class Inference {
   void NeedSlope(size_t index, int64_t channels) const {
     const Shape& slope = ConstantInput(index, 1);
     if (slope[0] != 1 && slope[0] != channels) {
-      Refuse(std::to_string(slope[0]) + " slopes for " + std::to_string(channels) + " channels");
+      Refuse(slope[0], " slopes for ", channels, " channels");
     }
   }
 
@@ -608,24 +585,22 @@ class Inference {
 
   void CheckAxis(int axis, const Shape& shape) const {
     if (axis < 0 || static_cast<size_t>(axis) >= shape.size()) {
-      Refuse("axis " + std::to_string(axis) + " outside shape " + ToString(shape));
+      Refuse("axis ", axis, " outside shape ", ToString(shape));
     }
   }
 
   void CheckEpsilon(float epsilon) const {
-    if (!(epsilon >= 0.0f) || std::isinf(epsilon)) {
-      Refuse("an epsilon of " + std::to_string(epsilon));
-    }
+    if (!(epsilon >= 0.0f) || std::isinf(epsilon)) Refuse("an epsilon of ", epsilon);
   }
 
   int64_t CheckBlock(int block) const {
-    if (block < 1 || block > 4096) Refuse("blocks of " + std::to_string(block));
+    if (block < 1 || block > 4096) Refuse("blocks of ", block);
     return block;
   }
 
   Shape Broadcast(const Shape& a, const Shape& b) const {
     const std::optional<Shape> common = CommonShape(a, b);
-    if (!common) Refuse("shapes " + ToString(a) + " and " + ToString(b) + " do not broadcast");
+    if (!common) Refuse("shapes ", ToString(a), " and ", ToString(b), " do not broadcast");
     return *common;
   }
 
@@ -649,23 +624,23 @@ class KindNamer {
     return NameOf(activation.function.kind);
   }
   std::string operator()(const op::Binary& binary) const { return NameOf(binary.kind); }
-  std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind); }
+  std::string operator()(const op::Pool& pool) const { return NameOf(pool.spec.kind) + kPool; }
   std::string operator()(const op::AdaptivePool& pool) const {
-    return "adaptive_" + PoolName(pool.kind);
+    return "adaptive_" + (NameOf(pool.kind) + kPool);
   }
   std::string operator()(const op::Resize& resize) const {
-    return std::string("resize_") + NameOf(resize.spec.kind);
+    return kind_ + "_" + NameOf(resize.spec.kind);
   }
   std::string operator()(const op::Softmax& softmax) const {
     return softmax.logarithm ? "log_softmax" : kind_;
   }
   std::string operator()(const op::Reduce& reduce) const {
-    return std::string("reduce_") + NameOf(reduce.kind);
+    return kind_ + "_" + NameOf(reduce.kind);
   }
   std::string operator()(const op::Foreign& foreign) const { return foreign.type; }
 
  private:
-  static std::string PoolName(PoolSpec::Kind kind) { return std::string(NameOf(kind)) + "_pool"; }
+  const std::string kPool = "_pool";
 
   std::string kind_;
 };
@@ -689,7 +664,7 @@ void Graph::Validate() const {
     if (value.is_constant()) {
       if (value.constant.shape() != value.shape || value.shape.size() > TensorView::kMaxRank ||
           value.constant.count() > kMaxElements || value.producer != kNone) {
-        throw InputError(model + "constant '" + value.name + "' contradicts its own description");
+        throw InputError(model, "constant '", value.name, "' contradicts its own description");
       }
       is_defined[id] = true;
     }
@@ -698,7 +673,7 @@ void Graph::Validate() const {
   for (ValueId id : inputs) {
     if (!exists(id) || values[id].is_constant() || values[id].producer != kNone ||
         !distinct_inputs.insert(id).second) {
-      throw InputError(model + "an input is missing, computed, or named twice");
+      throw InputError(model, "an input is missing, computed, or named twice");
     }
     CheckShape(Operator{values[id].name, op::Reshape{}, {}, {}}, values[id].shape);
     is_defined[id] = true;
@@ -719,9 +694,9 @@ void Graph::Validate() const {
       is_defined[id] = true;
     }
   }
-  if (outputs.empty()) throw InputError(model + "it has no output");
+  if (outputs.empty()) throw InputError(model, "it has no output");
   for (ValueId id : outputs) {
-    if (!exists(id) || !is_defined[id]) throw InputError(model + "an output is never computed");
+    if (!exists(id) || !is_defined[id]) throw InputError(model, "an output is never computed");
   }
 }
 

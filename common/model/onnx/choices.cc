@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -40,8 +39,6 @@ Shape WithoutAxis(Shape shape, size_t axis, const Shape& instead) {
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), instead.begin(), instead.end());
   return shape;
 }
-
-}  // namespace
 
 void ConvertCast(OnnxNode& node) {
   const Type to = CastTarget(node);
@@ -122,9 +119,7 @@ void ConvertTopK(OnnxNode& node) {
   const ValueId x = node.Input(0);
   const ValueId key = is_largest ? x : AddFunction(node, Kind::kNegate, x);
   const ValueId indices = node.Add(top, {key});
-  if (node.HasOutput(0)) {
-    node.SetOutput(0, node.Add(op::GatherElements{top.axis}, {x, indices}));
-  }
+  if (node.HasOutput(0)) node.SetOutput(0, node.Add(op::GatherElements{top.axis}, {x, indices}));
   node.SetOutput(1, indices, Type::kInteger);
 }
 
@@ -133,7 +128,7 @@ void ConvertGatherElements(OnnxNode& node) {
   const Shape in = node.InputShape(0);
   const int axis = CheckedAxis(node.Int("axis", 0), static_cast<int>(in.size()));
   if (indices.size() != in.size()) {
-    node.Fail("indices of shape " + ToString(indices) + " for shape " + ToString(in));
+    node.Fail("indices of shape ", ToString(indices), " for shape ", ToString(in));
   }
   ValueId x = node.Input(0);
   // Along the other axes only the first entries may be wanted.
@@ -142,6 +137,8 @@ void ConvertGatherElements(OnnxNode& node) {
   if (slice.sizes != in) x = node.Add(std::move(slice), {x});
   node.SetOutput(0, node.Add(op::GatherElements{axis}, {x, node.Input(1)}));
 }
+
+}  // namespace
 
 void ConvertGatherByValue(OnnxNode& node) {
   const Shape in = node.InputShape(0);
@@ -155,6 +152,8 @@ void ConvertGatherByValue(OnnxNode& node) {
   node.SetOutput(0, Reshaped(node, taken, WithoutAxis(in, at, indices)));
 }
 
+namespace {
+
 // All indexed dimensions become one, and so do their indices.
 void ConvertGatherND(OnnxNode& node) {
   const Shape in = node.InputShape(0);
@@ -165,9 +164,7 @@ void ConvertGatherND(OnnxNode& node) {
                     batch < static_cast<int64_t>(indices.size()) && indices.back() >= 1 &&
                     batch + indices.back() <= rank &&
                     std::equal(in.begin(), in.begin() + batch, indices.begin());
-  if (!fits) {
-    node.Fail("indices of shape " + ToString(indices) + " for shape " + ToString(in));
-  }
+  if (!fits) node.Fail("indices of shape ", ToString(indices), " for shape ", ToString(in));
   const int64_t depth = indices.back();
   const auto begin = in.begin() + batch;
   const Shape indexed(begin, begin + depth);
@@ -208,8 +205,7 @@ void ConvertCumSum(OnnxNode& node) {
   const bool is_reversed = node.Flag("reverse", false);
   const int64_t size = in[static_cast<size_t>(axis)];
   if (size > kLongestCumSum) {
-    node.Fail("sums over " + std::to_string(size) + " numbers; at most " +
-              std::to_string(kLongestCumSum) + " are supported");
+    node.Fail("sums over ", size, " numbers; at most ", kLongestCumSum, " are supported");
   }
   std::vector<float> triangle(static_cast<size_t>(size * size));
   for (int64_t out = 0; out < size; ++out) {
@@ -230,8 +226,6 @@ void ConvertCumSum(OnnxNode& node) {
   if (!is_last) x = node.Add(to_last, {x});  // which undoes itself
   node.SetOutput(0, x);
 }
-
-namespace {
 
 // Where the grid's points lie along one axis of the picture, and what is left and right of them.
 struct GridAxis {
@@ -275,25 +269,23 @@ GridOptions ReadGridOptions(OnnxNode& node) {
   const std::string mode = node.String("mode", "bilinear");
   options.is_nearest = mode == "nearest";
   if (!options.is_nearest && mode != "bilinear" && mode != "linear") {
-    node.Fail("mode '" + mode + "' is not supported, only 'linear' and 'nearest'");
+    node.Fail("mode '", mode, "' is not supported, only 'linear' and 'nearest'");
   }
   const std::string padding = node.String("padding_mode", "zeros");
   options.keeps_to_border = padding == "border";
   if (!options.keeps_to_border && padding != "zeros") {
-    node.Fail("padding_mode '" + padding + "' is not supported, only 'zeros' and 'border'");
+    node.Fail("padding_mode '", padding, "' is not supported, only 'zeros' and 'border'");
   }
   options.aligns_corners = node.Flag("align_corners", false);
   return options;
 }
-
-}  // namespace
 
 // The weighted sum of the up to four pixels around each point, each fetched by its place.
 void ConvertGridSample(OnnxNode& node) {
   const Shape in = node.InputShape(0);
   const Shape grid = node.InputShape(1);
   if (in.size() != 4 || grid.size() != 4 || grid[3] != 2 || grid[0] != in[0]) {
-    node.Fail("a grid of shape " + ToString(grid) + " for an input of shape " + ToString(in));
+    node.Fail("a grid of shape ", ToString(grid), " for an input of shape ", ToString(in));
   }
   const GridOptions options = ReadGridOptions(node);
   const int64_t points = grid[1] * grid[2];
@@ -321,6 +313,44 @@ void ConvertGridSample(OnnxNode& node) {
     }
   }
   node.SetOutput(0, Reshaped(node, sum, {in[0], in[1], grid[1], grid[2]}));
+}
+
+}  // namespace
+
+OnnxOperators OnnxChoices() {
+  OnnxOperators operators = {
+      {"Cast", {ConvertCast, FoldCast, true}},
+      {"Xor", {ConvertXor, {}, true}},
+      {"Not", {ConvertNot, {}, true}},
+      {"IsNaN", {ConvertIsNaN}},
+      {"Sign", {ConvertSign, {}, true}},
+      {"Where", {ConvertWhere, {}, true}},
+      {"Mod", {ConvertMod, {}, true}},
+      {"TopK", {ConvertTopK, {}, true}},
+      {"GatherElements", {ConvertGatherElements, {}, true}},
+      {"GatherND", {ConvertGatherND, {}, true}},
+      {"CumSum", {ConvertCumSum, {}, true}},
+      {"GridSample", {ConvertGridSample}},
+  };
+  struct Comparison {
+    std::string_view type;
+    BinaryKind kind;
+    bool is_swapped;
+  };
+  static constexpr Comparison kComparisons[] = {{"Equal", BinaryKind::kEqual, false},
+                                                {"Less", BinaryKind::kLess, false},
+                                                {"LessOrEqual", BinaryKind::kLessOrEqual, false},
+                                                {"Greater", BinaryKind::kLess, true},
+                                                {"GreaterOrEqual", BinaryKind::kLessOrEqual, true},
+                                                {"And", BinaryKind::kMinimum, false},
+                                                {"Or", BinaryKind::kMaximum, false}};
+  for (const Comparison& row : kComparisons) {
+    const auto convert = [row](OnnxNode& node) {
+      ConvertComparison(node, row.kind, row.is_swapped);
+    };
+    operators[row.type] = {convert, {}, true};
+  }
+  return operators;
 }
 
 }  // namespace cacheinf

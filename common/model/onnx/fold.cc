@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -347,7 +346,7 @@ Type CastTarget(OnnxNode& node) {
     case onnx::TensorProto::INT64:
       return Type::kInteger;
     default:
-      node.Fail("a cast to type " + ElementTypeName(CheckedInt(to, 0, 1000, "type")) +
+      node.Fail("a cast to type ", ElementTypeName(CheckedInt(to, 0, 1000, "type")),
                 " is not supported");
   }
 }
@@ -370,7 +369,7 @@ void FoldCast(OnnxNode& node) {
       } else if (std::abs(value) < 0x1p63f) {
         values.push_back(static_cast<int64_t>(value));
       } else {
-        node.Fail(std::to_string(value) + " does not fit an integer");
+        node.Fail(value, " does not fit an integer");
       }
     }
   } else {
@@ -420,7 +419,7 @@ void FoldReduce(OnnxNode& node, BinaryKind combine, bool is_mean) {
   Shape dropped;
   for (int d = 0; d < x.rank(); ++d) {
     const auto axis = static_cast<size_t>(d);
-    if (axes.empty() || std::binary_search(axes.begin(), axes.end(), d)) {
+    if (axes.empty() || std::ranges::binary_search(axes, d)) {
       kept[axis] = 1;
     } else {
       dropped.push_back(kept[axis]);

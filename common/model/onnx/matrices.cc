@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,7 @@ ValueId MultiplyBy(OnnxNode& node, ValueId x, float factor) {
 
 ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
   if (node.InputShape(input).size() != 2) {
-    node.Fail("a matrix of shape " + ToString(node.InputShape(input)));
+    node.Fail("a matrix of shape ", ToString(node.InputShape(input)));
   }
   const ValueId x = node.Input(input);
   return transpose ? node.Add(op::Permute{{1, 0}}, {x}) : x;
@@ -31,15 +30,15 @@ ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
 const std::vector<float>& ChannelConstant(OnnxNode& node, int input, int64_t channels) {
   const HostTensor& constant = node.FloatConstant(input);
   if (constant.count() != channels) {
-    node.Fail("input number " + std::to_string(input + 1) + " has shape " +
-              ToString(constant.shape()) + " for " + std::to_string(channels) + " channels");
+    node.Fail("input number ", input + 1, " has shape ", ToString(constant.shape()), " for ",
+              channels, " channels");
   }
   return constant.floats();
 }
 
 int64_t Channels(OnnxNode& node) {
   const Shape in = node.InputShape(0);
-  if (in.size() < 2) node.Fail("an input of shape " + ToString(in) + " has no channels");
+  if (in.size() < 2) node.Fail("an input of shape ", ToString(in), " has no channels");
   return in[1];
 }
 
@@ -58,8 +57,6 @@ void AddGroupNorm(OnnxNode& node, const op::GroupNorm& norm, std::vector<float> 
   if (in.size() != 4) x = node.Add(op::Reshape{in}, {x});
   node.SetOutput(0, x);
 }
-
-}  // namespace
 
 void ConvertMatMul(OnnxNode& node) {
   const Shape a = node.InputShape(0);
@@ -95,7 +92,7 @@ void ConvertGemm(OnnxNode& node) {
   if (node.HasInput(2)) {
     const Shape shape = node.ShapeOf(product);
     if (BroadcastShapes(node.InputShape(2), shape) != shape) {
-      node.Fail("an addend of shape " + ToString(node.InputShape(2)) + " for a product of " +
+      node.Fail("an addend of shape ", ToString(node.InputShape(2)), " for a product of ",
                 ToString(shape));
     }
     const ValueId addend = MultiplyBy(node, node.Input(2), beta);
@@ -170,10 +167,7 @@ void ConvertGroupNormalization(OnnxNode& node) {
   norm.groups = CheckedInt(node.Int("num_groups"), 1, 1 << 24, "number of groups");
   norm.epsilon = node.Float("epsilon", 1e-5f);
   norm.has_affine = true;
-  if (channels % norm.groups != 0) {
-    node.Fail(std::to_string(norm.groups) + " groups for " + std::to_string(channels) +
-              " channels");
-  }
+  if (channels % norm.groups != 0) node.Fail(norm.groups, " groups for ", channels, " channels");
   // Scale and bias had one number per group at first, and have one per channel now.
   const int64_t numbers = node.opset() < 21 ? norm.groups : channels;
   std::vector<float> affine[2];
@@ -190,7 +184,7 @@ void ConvertGroupNormalization(OnnxNode& node) {
 // sums.
 void ConvertLocalResponseNormalization(OnnxNode& node) {
   const Shape in = node.InputShape(0);
-  if (in.size() != 4) node.Fail("an input of shape " + ToString(in) + " is not a picture");
+  if (in.size() != 4) node.Fail("an input of shape ", ToString(in), " is not a picture");
   const int64_t channels = in[1];
   const int64_t size = CheckedInt(node.Int("size"), 1, 1 << 24, "number of channels to sum");
   const float share = node.Float("alpha", 1e-4f) / static_cast<float>(size);
@@ -215,6 +209,20 @@ void ConvertLocalResponseNormalization(OnnxNode& node) {
   const ValueId beta = node.AddConstant("beta", {}, {node.Float("beta", 0.75f)});
   const ValueId power = node.Add(op::Binary{BinaryKind::kPower, {}}, {divisor, beta});
   node.SetOutput(0, node.Add(op::Binary{BinaryKind::kDivide, {}}, {x, power}));
+}
+
+}  // namespace
+
+OnnxOperators OnnxMatrices() {
+  return {
+      {"MatMul", {ConvertMatMul}},
+      {"Gemm", {ConvertGemm}},
+      {"BatchNormalization", {ConvertBatchNormalization}},
+      {"LayerNormalization", {ConvertLayerNormalization}},
+      {"InstanceNormalization", {ConvertInstanceNormalization}},
+      {"GroupNormalization", {ConvertGroupNormalization}},
+      {"LRN", {ConvertLocalResponseNormalization}},
+  };
 }
 
 }  // namespace cacheinf

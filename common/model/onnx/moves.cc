@@ -130,7 +130,7 @@ HostTensor Joined(OnnxNode& node, const std::vector<HostTensor>& parts, int axis
     Shape expected = shape;
     if (part.rank() == first.rank()) expected[at] = part.shape()[at];
     if (part.shape() != expected || part.type() != first.type()) {
-      node.Fail("shapes " + ToString(shape) + " and " + ToString(part.shape()) +
+      node.Fail("shapes ", ToString(shape), " and ", ToString(part.shape()),
                 " do not line up, or their types differ");
     }
     shape[at] += part.shape()[at];
@@ -157,7 +157,7 @@ PadMode ReadPadMode(OnnxNode& node) {
   if (mode == "constant") return PadMode::kConstant;
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
-  node.Fail("mode '" + mode + "' is not supported");
+  node.Fail("mode '", mode, "' is not supported");
 }
 
 // Begins of all dimensions, then ends of all dimensions.
@@ -171,8 +171,7 @@ std::vector<int64_t> ReadPads(OnnxNode& node, int rank) {
     for (int64_t axis : node.IntegerConstant(3)) axes.push_back(CheckedAxis(axis, rank));
   }
   if (given.size() != 2 * axes.size()) {
-    node.Fail(std::to_string(given.size()) + " numbers of padding for " +
-              std::to_string(axes.size()) + " dimensions");
+    node.Fail(given.size(), " numbers of padding for ", axes.size(), " dimensions");
   }
   std::vector<int64_t> pads(2 * static_cast<size_t>(rank), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -192,8 +191,6 @@ float ReadPadValue(OnnxNode& node) {
   return value.floats()[0];
 }
 
-}  // namespace
-
 void ConvertIdentity(OnnxNode& node) { node.SetOutput(0, node.InputValue(0)); }
 
 void ConvertDropout(OnnxNode& node) {
@@ -212,9 +209,7 @@ void ConvertReshape(OnnxNode& node) {
   const Shape in = node.InputShape(0);
   const bool zero_is_zero = node.Flag("allowzero", false);
   Shape out = node.IntegerConstant(1);
-  if (out.size() > kMaxHostRank) {
-    node.Fail("a shape of " + std::to_string(out.size()) + " dimensions");
-  }
+  if (out.size() > kMaxHostRank) node.Fail("a shape of ", out.size(), " dimensions");
   std::optional<size_t> inferred;
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == 0 && !zero_is_zero) {
@@ -230,12 +225,12 @@ void ConvertReshape(OnnxNode& node) {
     out[*inferred] = 1;
     const int64_t others = CheckedCount(out, "the new shape");
     if (others == 0 || in_count % others != 0) {
-      node.Fail("shape " + ToString(in) + " cannot become " + ToString(node.IntegerConstant(1)));
+      node.Fail("shape ", ToString(in), " cannot become ", ToString(node.IntegerConstant(1)));
     }
     out[*inferred] = in_count / others;
   }
   if (CheckedCount(out, "the new shape") != in_count) {
-    node.Fail("shape " + ToString(in) + " cannot become " + ToString(out));
+    node.Fail("shape ", ToString(in), " cannot become ", ToString(out));
   }
   node.SetOutput(0, Reshaped(node, node.InputValue(0), std::move(out)));
 }
@@ -255,10 +250,8 @@ void ConvertSqueeze(OnnxNode& node) {
   const std::vector<int> axes = ReadAxes(node, 1, static_cast<int>(in.size()));
   Shape out;
   for (size_t i = 0; i < in.size(); ++i) {
-    const bool named = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
-    if (named && in[i] != 1) {
-      node.Fail("dimension " + std::to_string(i) + " of " + ToString(in) + " is not 1");
-    }
+    const bool named = std::ranges::binary_search(axes, static_cast<int>(i));
+    if (named && in[i] != 1) node.Fail("dimension ", i, " of ", ToString(in), " is not 1");
     if (!(named || (axes.empty() && in[i] == 1))) out.push_back(in[i]);
   }
   node.SetOutput(0, Reshaped(node, node.InputValue(0), std::move(out)));
@@ -268,7 +261,7 @@ void ConvertUnsqueeze(OnnxNode& node) {
   Shape out = node.InputShape(0);
   const size_t given = node.AttributeOrInput("axes", 1).size();
   if (given == 0 || out.size() + given > kMaxHostRank) {
-    node.Fail(std::to_string(given) + " axes for shape " + ToString(out));
+    node.Fail(given, " axes for shape ", ToString(out));
   }
   const int rank = static_cast<int>(out.size() + given);
   for (int axis : ReadAxes(node, 1, rank)) out.insert(out.begin() + axis, 1);
@@ -281,8 +274,7 @@ void ConvertTranspose(OnnxNode& node) {
   if (given.empty()) {
     std::iota(order.rbegin(), order.rend(), 0);
   } else if (given.size() != order.size()) {
-    node.Fail("a permutation of " + std::to_string(given.size()) + " dimensions for " +
-              std::to_string(order.size()));
+    node.Fail("a permutation of ", given.size(), " dimensions for ", order.size());
   } else {
     order = CheckedAxes(given, static_cast<int>(order.size()));
   }
@@ -303,14 +295,14 @@ void ConvertTile(OnnxNode& node) {
   Shape shape = node.ShapeOf(x);
   const std::vector<int64_t> repeats = node.IntegerConstant(1);
   if (repeats.size() != shape.size()) {
-    node.Fail(std::to_string(repeats.size()) + " repeats for shape " + ToString(shape));
+    node.Fail(repeats.size(), " repeats for shape ", ToString(shape));
   }
   for (size_t axis = 0; axis < repeats.size(); ++axis) {
     if (repeats[axis] == 1) continue;
     const bool is_one = shape[axis] == 1;
     const int64_t most = is_one || x.constant ? kMaxElements : kMostCopies;
     if (repeats[axis] < 1 || repeats[axis] > most) {
-      node.Fail(std::to_string(repeats[axis]) + " copies are not supported");
+      node.Fail(repeats[axis], " copies are not supported");
     }
     shape[axis] *= repeats[axis];
     CheckedCount(shape, "the result");
@@ -337,7 +329,7 @@ void ConvertSlice(OnnxNode& node) {
   if (node.HasInput(4)) steps = node.IntegerConstant(4);
   if (steps.empty()) steps.assign(starts.size(), 1);
   if (starts.size() > in.size() || ends.size() != starts.size() || steps.size() != starts.size()) {
-    node.Fail("starts, ends and steps do not fit shape " + ToString(in));
+    node.Fail("starts, ends and steps do not fit shape ", ToString(in));
   }
   if (given_axes.empty()) {
     given_axes.resize(starts.size());
@@ -377,8 +369,7 @@ void ConvertSplit(OnnxNode& node) {
   const int64_t parts = node.Int("num_outputs", outputs);
   if (sizes.empty()) {
     if (parts != outputs || parts < 1 || (!node.Has("num_outputs") && dim % parts != 0)) {
-      node.Fail("dimension " + std::to_string(dim) + " in " + std::to_string(parts) +
-                " parts for " + std::to_string(outputs) + " outputs");
+      node.Fail("dimension ", dim, " in ", parts, " parts for ", outputs, " outputs");
     }
     const int64_t size = (dim + parts - 1) / parts;
     for (int64_t begin = 0; static_cast<int64_t>(sizes.size()) < parts; begin += size) {
@@ -387,12 +378,11 @@ void ConvertSplit(OnnxNode& node) {
   }
   int64_t sum = 0;
   for (int64_t size : sizes) {
-    if (size < 0 || size > dim) node.Fail("a part of " + std::to_string(size));
+    if (size < 0 || size > dim) node.Fail("a part of ", size);
     sum += size;
   }
   if (sum != dim || static_cast<int>(sizes.size()) != outputs) {
-    node.Fail("the parts do not add up to dimension " + std::to_string(dim) + " and " +
-              std::to_string(outputs) + " outputs");
+    node.Fail("the parts do not add up to dimension ", dim, " and ", outputs, " outputs");
   }
   int64_t begin = 0;
   for (int i = 0; i < outputs; ++i) {
@@ -416,8 +406,7 @@ void ConvertGather(OnnxNode& node) {
   const int64_t size = in[static_cast<size_t>(gather.axis)];
   for (int64_t index : indices.integers()) {
     if (index < -size || index >= size) {
-      node.Fail("index " + std::to_string(index) + " is outside a dimension of " +
-                std::to_string(size));
+      node.Fail("index ", index, " is outside a dimension of ", size);
     }
     gather.indices.push_back(index < 0 ? index + size : index);
   }
@@ -437,7 +426,7 @@ void ConvertConcat(OnnxNode& node) {
   for (int i = 0; i < node.input_count(); ++i) {
     // An empty part adds nothing.
     const Shape shape = node.InputShape(i);
-    if (std::find(shape.begin(), shape.end(), 0) == shape.end()) inputs.push_back(node.Input(i));
+    if (std::ranges::find(shape, 0) == shape.end()) inputs.push_back(node.Input(i));
   }
   const int axis = axis_in(node.ShapeOf(inputs.at(0)));
   node.SetOutput(0, inputs.size() == 1 ? inputs[0] : node.Add(op::Concat{axis}, inputs));
@@ -454,6 +443,20 @@ void ConvertPad(OnnxNode& node) {
   const bool pads_nothing = pad.begins == Shape(in.size(), 0) && pad.ends == pad.begins;
   if (!pads_nothing) x.id = node.Add(std::move(pad), {x.id});
   node.SetOutput(0, x);
+}
+
+}  // namespace
+
+OnnxOperators OnnxMoves() {
+  static constexpr std::pair<std::string_view, void (*)(OnnxNode&)> kMoves[] = {
+      {"Identity", ConvertIdentity},   {"Dropout", ConvertDropout}, {"Reshape", ConvertReshape},
+      {"Flatten", ConvertFlatten},     {"Squeeze", ConvertSqueeze}, {"Unsqueeze", ConvertUnsqueeze},
+      {"Transpose", ConvertTranspose}, {"Expand", ConvertExpand},   {"Slice", ConvertSlice},
+      {"Split", ConvertSplit},         {"Gather", ConvertGather},   {"Tile", ConvertTile},
+      {"Concat", ConvertConcat}};
+  OnnxOperators operators = {{"Pad", {ConvertPad}}};
+  for (const auto& [type, convert] : kMoves) operators[type] = {convert, convert, true};
+  return operators;
 }
 
 }  // namespace cacheinf

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "common/base/error.h"
 #include "common/model/graph/moves.h"
 
 namespace cacheinf {
@@ -30,8 +29,6 @@ OnnxNode::OnnxNode(OnnxImport& import, onnx::NodeProto& proto)
       first_own_value_(static_cast<ValueId>(import.graph.values.size())),
       attribute_used_(static_cast<size_t>(proto.attribute_size())) {}
 
-void OnnxNode::Fail(const std::string& why) const { throw InputError(why); }
-
 bool OnnxNode::Has(std::string_view attribute) const {
   for (const AttributeProto& candidate : proto_.attribute()) {
     if (candidate.name() == attribute) return true;
@@ -44,7 +41,7 @@ AttributeProto* OnnxNode::Find(std::string_view attribute, AttributeProto::Attri
     AttributeProto& candidate = *proto_.mutable_attribute(i);
     if (candidate.name() != attribute) continue;
     if (candidate.type() != type) {
-      Fail("attribute '" + std::string(attribute) + "' is not of type " +
+      Fail("attribute '", std::string(attribute), "' is not of type ",
            onnx::AttributeProto_AttributeType_Name(type));
     }
     attribute_used_[static_cast<size_t>(i)] = true;
@@ -59,7 +56,7 @@ int64_t OnnxNode::Int(std::string_view attribute, int64_t otherwise) {
 }
 
 int64_t OnnxNode::Int(std::string_view attribute) {
-  if (!Has(attribute)) Fail("attribute '" + std::string(attribute) + "' is missing");
+  if (!Has(attribute)) Fail("attribute '", std::string(attribute), "' is missing");
   return Int(attribute, 0);
 }
 
@@ -92,7 +89,7 @@ std::vector<float> OnnxNode::Floats(std::string_view attribute) {
 HostTensor OnnxNode::TensorAttribute(std::string_view attribute) {
   AttributeProto* found = Find(attribute, AttributeProto::TENSOR);
   if (found == nullptr || !found->has_t()) {
-    Fail("attribute '" + std::string(attribute) + "' is missing");
+    Fail("attribute '", std::string(attribute), "' is missing");
   }
   return ReadTensor(*found->mutable_t(), import_.folder, import_.budget);
 }
@@ -100,7 +97,7 @@ HostTensor OnnxNode::TensorAttribute(std::string_view attribute) {
 onnx::GraphProto& OnnxNode::GraphAttribute(std::string_view attribute) {
   AttributeProto* found = Find(attribute, AttributeProto::GRAPH);
   if (found == nullptr || !found->has_g()) {
-    Fail("attribute '" + std::string(attribute) + "' is missing");
+    Fail("attribute '", std::string(attribute), "' is missing");
   }
   return *found->mutable_g();
 }
@@ -120,7 +117,7 @@ void OnnxNode::Ignore(std::string_view attribute) {
 void OnnxNode::CheckAllAttributesUsed() const {
   for (int i = 0; i < proto_.attribute_size(); ++i) {
     if (!attribute_used_[static_cast<size_t>(i)]) {
-      Fail("attribute '" + proto_.attribute(i).name() + "' is not supported");
+      Fail("attribute '", proto_.attribute(i).name(), "' is not supported");
     }
   }
 }
@@ -130,10 +127,10 @@ bool OnnxNode::HasInput(int index) const {
 }
 
 const OnnxValue& OnnxNode::InputValue(int index) const {
-  if (!HasInput(index)) Fail("input number " + std::to_string(index + 1) + " is missing");
+  if (!HasInput(index)) Fail("input number ", index + 1, " is missing");
   const auto found = import_.values.find(proto_.input(index));
   if (found == import_.values.end()) {
-    Fail("input '" + proto_.input(index) + "' is an output that its node does not give here");
+    Fail("input '", proto_.input(index), "' is an output that its node does not give here");
   }
   return found->second;
 }
@@ -149,14 +146,14 @@ bool OnnxNode::AllInputsConstant() const {
 
 const HostTensor& OnnxNode::Constant(int index) const {
   const OnnxValue& value = InputValue(index);
-  if (!value.constant) Fail("input '" + proto_.input(index) + "' must be a constant");
+  if (!value.constant) Fail("input '", proto_.input(index), "' must be a constant");
   return *value.constant;
 }
 
 const HostTensor& OnnxNode::FloatConstant(int index) const {
   const HostTensor& constant = Constant(index);
   if (!constant.is_float()) {
-    Fail("input '" + proto_.input(index) + "' must hold floating-point numbers");
+    Fail("input '", proto_.input(index), "' must hold floating-point numbers");
   }
   return constant;
 }
@@ -164,7 +161,7 @@ const HostTensor& OnnxNode::FloatConstant(int index) const {
 std::vector<int64_t> OnnxNode::IntegerConstant(int index) const {
   const HostTensor& constant = Constant(index);
   if (constant.type() != HostTensor::Type::kInteger) {
-    Fail("input '" + proto_.input(index) + "' must hold integers");
+    Fail("input '", proto_.input(index), "' must hold integers");
   }
   return constant.integers();
 }
@@ -180,7 +177,7 @@ ValueId OnnxNode::Input(int index) {
   if (known.id != kNone) return known.id;
   const std::string& name = proto_.input(index);
   const bool fits = known.constant->count() > 0 && known.constant->rank() <= TensorView::kMaxRank;
-  if (!fits) Fail("constant '" + name + "' has shape " + ToString(known.constant->shape()));
+  if (!fits) Fail("constant '", name, "' has shape ", ToString(known.constant->shape()));
   OnnxValue& value = import_.values.at(name);
   value.id = import_.graph.AddConstant(name, AsFloats(*value.constant, name).ToTensor());
   return value.id;
@@ -193,7 +190,7 @@ HostTensor OnnxNode::AsFloats(const HostTensor& constant, const std::string& nam
   std::vector<float> values;
   for (int64_t value : constant.integers()) {
     if (value < -kLargestExact || value > kLargestExact) {
-      Fail("constant '" + name + "' holds " + std::to_string(value) +
+      Fail("constant '", name, "' holds ", value,
            "; integers beyond 2^24 are only supported among constants");
     }
     values.push_back(static_cast<float>(value));
@@ -212,7 +209,7 @@ ValueId OnnxNode::AddConstant(const std::string& suffix, Shape shape, std::vecto
 
 ValueId OnnxNode::AddConstant(const std::string& suffix, const HostTensor& tensor) {
   if (!tensor.is_float() || tensor.count() == 0 || tensor.rank() > TensorView::kMaxRank) {
-    Fail("its " + suffix + " of shape " + ToString(tensor.shape()) + " cannot be used");
+    Fail("its ", suffix, " of shape ", ToString(tensor.shape()), " cannot be used");
   }
   return import_.graph.AddConstant(name_ + "." + suffix, tensor.ToTensor());
 }
@@ -242,16 +239,14 @@ void OnnxNode::Charge(const Shape& shape, HostTensor::Type type) {
 
 int CheckedInt(int64_t value, int64_t low, int64_t high, const std::string& what) {
   if (value < low || value > high) {
-    throw InputError("a " + what + " of " + std::to_string(value) + " is not between " +
-                     std::to_string(low) + " and " + std::to_string(high));
+    throw InputError("a ", what, " of ", value, " is not between ", low, " and ", high);
   }
   return static_cast<int>(value);
 }
 
 int CheckedAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    throw InputError("axis " + std::to_string(axis) + " does not exist in " + std::to_string(rank) +
-                     " dimensions");
+    throw InputError("axis ", axis, " does not exist in ", rank, " dimensions");
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -268,14 +263,14 @@ std::vector<int> CheckedAxes(const std::vector<int64_t>& axes, int rank) {
 
 std::vector<int> ReadAxes(OnnxNode& node, int input, int rank) {
   std::vector<int> axes = CheckedAxes(node.AttributeOrInput("axes", input), rank);
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   return axes;
 }
 
 Shape BroadcastShapes(const Shape& a, const Shape& b) {
   const std::optional<Shape> common = CommonShape(a, b);
   if (common) return *common;
-  throw InputError("shapes " + ToString(a) + " and " + ToString(b) + " do not broadcast");
+  throw InputError("shapes ", ToString(a), " and ", ToString(b), " do not broadcast");
 }
 
 }  // namespace cacheinf

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/model/graph/graph.h"
 #include "common/model/onnx/tensor.h"
 
@@ -102,7 +103,10 @@ class OnnxNode {
   ByteBudget& budget() { return import_.budget; }
   // Takes from the budget what known numbers of this shape and type need.
   void Charge(const Shape& shape, HostTensor::Type type);
-  [[noreturn]] void Fail(const std::string& why) const;
+  template <typename... Parts>
+  [[noreturn]] void Fail(const Parts&... why) const {
+    throw InputError(why...);
+  }
 
  private:
   // Throws InputError if a number has no exact float.

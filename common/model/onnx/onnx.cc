@@ -39,9 +39,8 @@ int64_t OperatorSet(const ModelProto& model) {
     if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
   }
   if (opset < kOldestOpset || opset > kNewestOpset) {
-    throw InputError("its operator set " + std::to_string(opset) + " is not one of " +
-                     std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset) +
-                     ", which are supported");
+    throw InputError("its operator set ", opset, " is not one of ", kOldestOpset, " to ",
+                     kNewestOpset, ", which are supported");
   }
   return opset;
 }
@@ -94,7 +93,7 @@ class ModelImporter {
                          " built in, so export the model with its size open");
       }
       if (replaced_batch_) {
-        throw InputError(what + "; the file has a batch of " + std::to_string(*replaced_batch_) +
+        throw InputError(what, "; the file has a batch of ", *replaced_batch_,
                          " built in, so export it with a batch of 1");
       }
       throw InputError(what);
@@ -120,7 +119,7 @@ class ModelImporter {
     for (const onnx::ValueInfoProto& input : graph.input()) {
       if (input.name().empty()) throw InputError("an input has no name");
       if (!seen.insert(input.name()).second) {
-        throw InputError("input '" + input.name() + "' appears twice");
+        throw InputError("input '", input.name(), "' appears twice");
       }
       if (initializers.count(input.name())) continue;  // a weight: old files list them here, too
       if (const auto constant = options_.constants.find(input.name());
@@ -134,8 +133,8 @@ class ModelImporter {
     }
     if (number == 0) throw InputError("it has no input");
     if (options_.input_shapes.size() > number) {
-      throw InputError(std::to_string(options_.input_shapes.size()) +
-                       " input shapes are given for " + std::to_string(number) + " input(s)");
+      throw InputError(options_.input_shapes.size(), " input shapes are given for ", number,
+                       " input(s)");
     }
   }
 
@@ -150,8 +149,7 @@ class ModelImporter {
     }
     for (const auto& [name, constant] : options_.constants) {
       if (inputs.count(name)) continue;
-      throw InputError("input '" + name + "' is to be a constant, but the model has only " +
-                       listed);
+      throw InputError("input '", name, "' is to be a constant, but the model has only ", listed);
     }
   }
 
@@ -172,8 +170,8 @@ class ModelImporter {
     std::vector<double> numbers = given.numbers;
     if (numbers.size() == 1) numbers.resize(static_cast<size_t>(count), numbers[0]);
     if (static_cast<int64_t>(numbers.size()) != count) {
-      throw InputError(what + " has shape " + ToString(shape) + ", but " +
-                       std::to_string(numbers.size()) + " number(s) are given for it");
+      throw InputError(what, " has shape ", ToString(shape), ", but ", numbers.size(),
+                       " number(s) are given for it");
     }
     const HostTensor::Type element = ElementType(type.elem_type());
     HostTensor constant =
@@ -220,8 +218,7 @@ class ModelImporter {
     std::vector<int64_t> whole;
     for (const double number : numbers) {
       if (!(std::abs(number) <= kLargest) || number != std::floor(number)) {
-        throw InputError(what + " holds integers, but " + std::to_string(number) +
-                         " is given for it");
+        throw InputError(what, " holds integers, but ", number, " is given for it");
       }
       whole.push_back(static_cast<int64_t>(number));
     }
@@ -231,16 +228,16 @@ class ModelImporter {
   void AddInput(const onnx::ValueInfoProto& input, const Shape* given) {
     const std::string what = "input '" + input.name() + "'";
     if (!input.type().has_tensor_type() && input.type().value_case() != 0) {
-      throw InputError(what + " is not a tensor");
+      throw InputError(what, " is not a tensor");
     }
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
     // A picture's levels are exact as floats.
     const bool is_byte_picture = type.elem_type() == TensorProto::UINT8 &&
                                  import_.graph.inputs.empty() && type.shape().dim_size() == 4;
     if (ElementType(type.elem_type()) != HostTensor::Type::kFloat && !is_byte_picture) {
-      throw InputError(what + " has elements of type " + ElementTypeName(type.elem_type()) +
-                       ", only floating-point numbers are supported; if it is the same for all " +
-                       "frames, give it as a constant: --input " + input.name() + "=NUMBERS");
+      throw InputError(what, " has elements of type ", ElementTypeName(type.elem_type()),
+                       ", only floating-point numbers are supported; if it is the same for all ",
+                       "frames, give it as a constant: --input ", input.name(), "=NUMBERS");
     }
     Shape shape;
     const std::optional<Shape> noted =
@@ -250,13 +247,13 @@ class ModelImporter {
     } else if (given != nullptr) {
       shape = *given;
     } else {
-      throw InputError(what + " has no shape in the file, so it must be given, like --shape " +
+      throw InputError(what, " has no shape in the file, so it must be given, like --shape ",
                        ExampleShape(type.shape()));
     }
     if (shape.size() > TensorView::kMaxRank) {
-      throw InputError(what + " has " + std::to_string(shape.size()) + " dimensions");
+      throw InputError(what, " has ", shape.size(), " dimensions");
     }
-    if (CheckedCount(shape, what) == 0) throw InputError(what + " has a dimension of 0");
+    if (CheckedCount(shape, what) == 0) throw InputError(what, " has a dimension of 0");
     OnnxValue& value = import_.values[input.name()];
     value.id = import_.graph.AddInput(input.name(), std::move(shape));
     value.type = ElementType(type.elem_type());
@@ -281,8 +278,8 @@ class ModelImporter {
   Shape ResolvedShape(const onnx::TensorShapeProto& declared, const Shape* given,
                       const std::string& what) {
     if (given != nullptr && static_cast<int>(given->size()) != declared.dim_size()) {
-      throw InputError(what + " has " + std::to_string(declared.dim_size()) +
-                       " dimensions, but shape " + ToString(*given) + " is given");
+      throw InputError(what, " has ", declared.dim_size(), " dimensions, but shape ",
+                       ToString(*given), " is given");
     }
     Shape shape;
     for (int i = 0; i < declared.dim_size(); ++i) {
@@ -301,8 +298,8 @@ class ModelImporter {
           replaced_size_ = std::to_string(declared.dim(2).dim_value()) + "x" +
                            std::to_string(declared.dim(3).dim_value());
         } else if (given != nullptr && wanted != dim.dim_value()) {
-          throw InputError(where + " is " + std::to_string(dim.dim_value()) + " in the file, but " +
-                           std::to_string(wanted) + " is given");
+          throw InputError(where, " is ", dim.dim_value(), " in the file, but ", wanted,
+                           " is given");
         }
         shape.push_back(given != nullptr ? wanted : dim.dim_value());
       } else {
@@ -410,14 +407,14 @@ class ModelImporter {
     const auto known = name.empty() ? named_dimensions_.end() : named_dimensions_.find(name);
     if (known != named_dimensions_.end()) {
       if (is_given && given != known->second) {
-        throw InputError(where + " is '" + name + "', which is " + std::to_string(known->second) +
-                         ", but " + std::to_string(given) + " is given");
+        throw InputError(where, " is '", name, "', which is ", known->second, ", but ", given,
+                         " is given");
       }
       return known->second;
     }
     if (!is_given && !is_batch) {
-      throw InputError(where + (name.empty() ? "" : " ('" + name + "')") +
-                       " is open in the file, so the input's shape must be given, like --shape " +
+      throw InputError(where, (name.empty() ? "" : " ('" + name + "')"),
+                       " is open in the file, so the input's shape must be given, like --shape ",
                        ExampleShape(declared));
     }
     const int64_t size = is_given ? given : 1;
@@ -432,11 +429,11 @@ class ModelImporter {
     for (const TensorProto& tensor : graph.initializer()) {
       if (tensor.name().empty()) throw InputError("an initializer has no name");
       if (import_.values.count(tensor.name()) || !initializers.insert(tensor.name()).second) {
-        throw InputError("initializer '" + tensor.name() + "' is defined twice");
+        throw InputError("initializer '", tensor.name(), "' is defined twice");
       }
     }
     if (graph.sparse_initializer_size() > 0) {
-      throw InputError("sparse initializer '" + graph.sparse_initializer(0).values().name() +
+      throw InputError("sparse initializer '", graph.sparse_initializer(0).values().name(),
                        "' is not supported");
     }
     const auto is_known = [this, &initializers](const std::string& name) {
@@ -467,7 +464,7 @@ class ModelImporter {
     try {
       OnnxNode node(import_, proto);
       if (!proto.domain().empty() && proto.domain() != "ai.onnx") {
-        node.Fail("operators of domain '" + proto.domain() + "' are not supported");
+        node.Fail("operators of domain '", proto.domain(), "' are not supported");
       }
       if (proto.op_type() == "If") {
         InlineIf(node);
@@ -476,7 +473,7 @@ class ModelImporter {
       }
       node.CheckAllAttributesUsed();
     } catch (const InputError& error) {
-      throw InputError(what + ": " + error.what());
+      throw InputError(what, ": ", error.what());
     }
   }
 
@@ -491,7 +488,7 @@ class ModelImporter {
     if (!known->convert) node.Fail(WhyNotSupported(node.type()));
     for (int i = 0; i < node.input_count(); ++i) {
       if (node.HasInput(i) && !node.IsConstant(i) && node.IsInteger(i) && !known->takes_integers) {
-        node.Fail("input number " + std::to_string(i + 1) +
+        node.Fail("input number ", i + 1,
                   " holds integers, which are only supported here among constants; export the "
                   "model with floating-point numbers");
       }
@@ -542,14 +539,14 @@ class ModelImporter {
         fits = now == (i == 0 && size == *replaced_batch_ ? 1 : size) || (i > 0 && replaced_size_);
       }
       if (!fits) {
-        throw InputError("output '" + output.name() + "' comes out with shape " + ToString(shape));
+        throw InputError("output '", output.name(), "' comes out with shape ", ToString(shape));
       }
     }
   }
 
   void CheckOutput(const std::string& name) const {
     if (!import_.values.count(name)) {
-      throw InputError("output '" + name + "' is one that its node does not give here");
+      throw InputError("output '", name, "' is one that its node does not give here");
     }
   }
 
@@ -560,11 +557,11 @@ class ModelImporter {
     std::unordered_set<ValueId> taken;
     for (const onnx::ValueInfoProto& output : graph.output()) {
       if (!names.insert(output.name()).second) {
-        throw InputError("output '" + output.name() + "' appears twice");
+        throw InputError("output '", output.name(), "' appears twice");
       }
       const OnnxValue& value = import_.values.at(output.name());
       if (value.constant) {
-        throw InputError("output '" + output.name() + "' does not depend on any input");
+        throw InputError("output '", output.name(), "' does not depend on any input");
       }
       if (import_.graph.value(value.id).name == output.name()) taken.insert(value.id);
     }
@@ -712,7 +709,7 @@ Graph Named(const std::string& name, Importing import) {
   try {
     return import();
   } catch (const InputError& error) {
-    throw InputError(name + ": " + Printable(error.what()));
+    throw InputError(name, ": ", Printable(error.what()));
   }
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,7 +53,7 @@ void ConvertSoftsign(OnnxNode& node) {
 void ConvertGelu(OnnxNode& node) {
   const std::string approximate = node.String("approximate", "none");
   if (approximate != "none" && approximate != "tanh") {
-    node.Fail("attribute 'approximate' is '" + approximate + "'");
+    node.Fail("attribute 'approximate' is '", approximate, "'");
   }
   ConvertFunction(node, approximate == "tanh" ? Kind::kGeluTanh : Kind::kGelu);
 }
@@ -71,7 +70,7 @@ void ConvertPRelu(OnnxNode& node) {
   const Shape in = node.InputShape(0);
   const Shape slope_shape = node.InputShape(1);
   if (BroadcastShapes(slope_shape, in) != in) {
-    node.Fail("a slope of shape " + ToString(slope_shape) + " for an input of " + ToString(in));
+    node.Fail("a slope of shape ", ToString(slope_shape), " for an input of ", ToString(in));
   }
   if (node.IsConstant(1) && HasChannelSlopes(node.FloatConstant(1), in)) {
     const HostTensor& slope = node.FloatConstant(1);
@@ -93,7 +92,7 @@ void ConvertPRelu(OnnxNode& node) {
 float ClipBound(OnnxNode& node, const char* attribute, int input, float otherwise) {
   if (!node.HasInput(input)) return node.Float(attribute, otherwise);
   const HostTensor& bound = node.Constant(input);
-  if (bound.count() != 1) node.Fail(std::string("its ") + attribute + " is not one number");
+  if (bound.count() != 1) node.Fail("its ", attribute, " is not one number");
   return bound.is_float() ? bound.floats()[0] : static_cast<float>(bound.integers()[0]);
 }
 
@@ -132,9 +131,7 @@ ValueId Exponent(OnnxNode& node) {
   const HostTensor& exponent = node.Constant(1);
   std::vector<float> values;
   for (int64_t value : exponent.integers()) {
-    if (value < -kLargestExact || value > kLargestExact) {
-      node.Fail("an exponent of " + std::to_string(value));
-    }
+    if (value < -kLargestExact || value > kLargestExact) node.Fail("an exponent of ", value);
     values.push_back(static_cast<float>(value));
   }
   return node.AddConstant("exponent", exponent.shape(), std::move(values));
@@ -214,14 +211,10 @@ void ConvertReduceL2(OnnxNode& node) {
 
 // Checks for two operands, or for any number.
 void CheckOperands(const OnnxNode& node, bool is_pair) {
-  if (is_pair && node.input_count() != 2) {
-    node.Fail(std::to_string(node.input_count()) + " inputs");
-  }
+  if (is_pair && node.input_count() != 2) node.Fail(node.input_count(), " inputs");
 }
 
-using OperatorTable = std::unordered_map<std::string_view, OnnxOperator>;
-
-void AddFunctions(OperatorTable& table) {
+void AddFunctions(OnnxOperators& table) {
   static constexpr std::pair<std::string_view, Kind> kFunctions[] = {
       {"Relu", Kind::kRelu},
       {"Sigmoid", Kind::kSigmoid},
@@ -249,7 +242,7 @@ void AddFunctions(OperatorTable& table) {
   }
 }
 
-void AddArithmetic(OperatorTable& table) {
+void AddArithmetic(OnnxOperators& table) {
   struct Row {
     std::string_view type;
     BinaryKind kind;
@@ -276,7 +269,7 @@ void AddArithmetic(OperatorTable& table) {
   }
 }
 
-void AddReductions(OperatorTable& table) {
+void AddReductions(OnnxOperators& table) {
   struct Row {
     std::string_view type;
     ReduceKind kind;
@@ -297,62 +290,9 @@ void AddReductions(OperatorTable& table) {
   }
 }
 
-// Operators that do the same to numbers of every type, known or not.
-void AddMoves(OperatorTable& table) {
-  static constexpr std::pair<std::string_view, void (*)(OnnxNode&)> kMoves[] = {
-      {"Identity", ConvertIdentity},   {"Dropout", ConvertDropout}, {"Reshape", ConvertReshape},
-      {"Flatten", ConvertFlatten},     {"Squeeze", ConvertSqueeze}, {"Unsqueeze", ConvertUnsqueeze},
-      {"Transpose", ConvertTranspose}, {"Expand", ConvertExpand},   {"Slice", ConvertSlice},
-      {"Split", ConvertSplit},         {"Gather", ConvertGather},   {"Tile", ConvertTile},
-      {"Concat", ConvertConcat}};
-  for (const auto& [type, convert] : kMoves) table[type] = {convert, convert, true};
-}
-
-// Comparisons and logic. Truth values are 0 and 1.
-void AddComparisons(OperatorTable& table) {
-  struct Row {
-    std::string_view type;
-    BinaryKind kind;
-    bool is_swapped;
-  };
-  static constexpr Row kRows[] = {{"Equal", BinaryKind::kEqual, false},
-                                  {"Less", BinaryKind::kLess, false},
-                                  {"LessOrEqual", BinaryKind::kLessOrEqual, false},
-                                  {"Greater", BinaryKind::kLess, true},
-                                  {"GreaterOrEqual", BinaryKind::kLessOrEqual, true},
-                                  {"And", BinaryKind::kMinimum, false},
-                                  {"Or", BinaryKind::kMaximum, false}};
-  for (const Row& row : kRows) {
-    const auto convert = [row](OnnxNode& node) {
-      ConvertComparison(node, row.kind, row.is_swapped);
-    };
-    table[row.type] = {convert, {}, true};
-  }
-}
-
-OperatorTable MakeTable() {
+OnnxOperators MakeTable() {
   using N = OnnxNode;
-  OperatorTable table = {
-      {"Conv", {ConvertConv}},
-      {"ConvTranspose", {ConvertConvTranspose}},
-      {"MaxPool", {ConvertMaxPool}},
-      {"AveragePool", {ConvertAveragePool}},
-      {"GlobalAveragePool", {[](N& n) { ConvertGlobalPool(n, ReduceKind::kMean); }}},
-      {"GlobalMaxPool", {[](N& n) { ConvertGlobalPool(n, ReduceKind::kMax); }}},
-      {"Resize", {ConvertResize}},
-      {"Upsample", {ConvertUpsample}},
-      {"DepthToSpace", {ConvertDepthToSpace}},
-      {"SpaceToDepth", {ConvertSpaceToDepth}},
-      {"Pad", {ConvertPad}},
-
-      {"MatMul", {ConvertMatMul}},
-      {"Gemm", {ConvertGemm}},
-      {"BatchNormalization", {ConvertBatchNormalization}},
-      {"LayerNormalization", {ConvertLayerNormalization}},
-      {"InstanceNormalization", {ConvertInstanceNormalization}},
-      {"GroupNormalization", {ConvertGroupNormalization}},
-      {"LRN", {ConvertLocalResponseNormalization}},
-
+  OnnxOperators table = {
       {"LeakyRelu", {ConvertLeakyRelu}},
       {"PRelu", {ConvertPRelu}},
       {"Elu", {ConvertElu}},
@@ -360,22 +300,8 @@ OperatorTable MakeTable() {
       {"Clip", {ConvertClip, {}, true}},
       {"HardSigmoid", {ConvertHardSigmoid}},
       {"Softsign", {ConvertSoftsign}},
-      {"Cast", {ConvertCast, FoldCast, true}},
       {"Mean", {ConvertMean}},
       {"Gelu", {ConvertGelu}},
-
-      {"Xor", {ConvertXor, {}, true}},
-      {"Not", {ConvertNot, {}, true}},
-      {"IsNaN", {ConvertIsNaN}},
-      {"Sign", {ConvertSign, {}, true}},
-      {"Where", {ConvertWhere, {}, true}},
-      {"Mod", {ConvertMod, {}, true}},
-      {"TopK", {ConvertTopK, {}, true}},
-      {"GatherElements", {ConvertGatherElements, {}, true}},
-      {"GatherND", {ConvertGatherND, {}, true}},
-      {"CumSum", {ConvertCumSum, {}, true}},
-      {"GridSample", {ConvertGridSample}},
-
       {"Softmax", {[](N& n) { ConvertSoftmax(n, false); }}},
       {"LogSoftmax", {[](N& n) { ConvertSoftmax(n, true); }}},
       {"ArgMax", {[](N& n) { ConvertArgExtreme(n, true); }}},
@@ -384,11 +310,12 @@ OperatorTable MakeTable() {
       {"ReduceL2", {ConvertReduceL2}},
       {"ReduceSumSquare", {ConvertReduceSumSquare}},
   };
+  for (OnnxOperators part : {OnnxWindows(), OnnxMoves(), OnnxChoices(), OnnxMatrices()}) {
+    table.merge(part);
+  }
   AddFunctions(table);
   AddArithmetic(table);
   AddReductions(table);
-  AddMoves(table);
-  AddComparisons(table);
   for (const auto& [type, fold] : ConstantOperators()) table[type].fold = fold;
   return table;
 }
@@ -396,7 +323,7 @@ OperatorTable MakeTable() {
 }  // namespace
 
 const OnnxOperator* FindOnnxOperator(std::string_view type) {
-  static const OperatorTable table = MakeTable();
+  static const OnnxOperators table = MakeTable();
   const auto found = table.find(type);
   return found == table.end() ? nullptr : &found->second;
 }

@@ -36,7 +36,7 @@ NodeIndex Producers(const onnx::GraphProto& graph,
     for (const std::string& output : graph.node(i).output()) {
       if (output.empty()) continue;
       if (is_known(output) || !producers.emplace(output, i).second) {
-        throw InputError(DescribeNode(graph.node(i)) + ": its output '" + output +
+        throw InputError(DescribeNode(graph.node(i)), ": its output '", output,
                          "' is defined twice");
       }
     }
@@ -53,8 +53,7 @@ std::vector<std::vector<int>> Dependencies(
     const onnx::NodeProto& node = graph.node(i);
     for (const std::string& input : node.input()) {
       if (!input.empty() && !producers.count(input) && !is_known(input)) {
-        throw InputError(DescribeNode(node) + ": its input '" + input +
-                         "' is not defined anywhere");
+        throw InputError(DescribeNode(node), ": its input '", input, "' is not defined anywhere");
       }
     }
     // Names that only subgraphs read may be defined inside them.
@@ -88,7 +87,7 @@ std::vector<int> SortedNodes(const onnx::GraphProto& graph,
       const int next = dependencies[at][stack.back().second++];
       const State state = states[static_cast<size_t>(next)];
       if (state == State::kOpen) {
-        throw InputError(DescribeNode(graph.node(next)) + " depends on its own output");
+        throw InputError(DescribeNode(graph.node(next)), " depends on its own output");
       }
       if (state == State::kNew) stack.emplace_back(next, 0);
     }
@@ -110,7 +109,7 @@ std::vector<int> NodesInOrder(const onnx::GraphProto& graph,
     if (found != producers.end()) {
       needed[static_cast<size_t>(found->second)] = true;
     } else if (!is_known(output.name())) {
-      throw InputError("output '" + output.name() + "' is not defined anywhere");
+      throw InputError("output '", output.name(), "' is not defined anywhere");
     }
   }
   for (size_t i = order.size(); i-- > 0;) {

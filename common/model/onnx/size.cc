@@ -6,7 +6,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
-#include <string>
 
 #include "common/base/error.h"
 
@@ -93,8 +92,8 @@ class PartCounter {
   void Take(int64_t bytes) {
     taken_ += bytes;
     if (taken_ > limit_) {
-      throw InputError("its parts are so many that they would take more than " +
-                       std::to_string(limit_ >> 20) + " MiB");
+      throw InputError("its parts are so many that they would take more than ", limit_ >> 20,
+                       " MiB");
     }
   }
 

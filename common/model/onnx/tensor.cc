@@ -1,7 +1,6 @@
 #include "common/model/onnx/tensor.h"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -168,13 +168,11 @@ int64_t TypedCount(const TensorProto& proto) {
 }
 
 int64_t ParseOffset(const std::string& text, const std::string& what) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end || value < 0) {
-    throw InputError(what + " has '" + text + "' where a file offset or length belongs");
+  const auto value = NumberIn<int64_t>(text);
+  if (!value || *value < 0) {
+    throw InputError(what, " has '", text, "' where a file offset or length belongs");
   }
-  return value;
+  return *value;
 }
 
 std::string ReadExternalBytes(const TensorProto& proto, const std::filesystem::path& folder,
@@ -188,11 +186,10 @@ std::string ReadExternalBytes(const TensorProto& proto, const std::filesystem::p
     if (entry.key() == "length") length = ParseOffset(entry.value(), what);
   }
   if (location.empty() || folder.empty()) {
-    throw InputError(what + " lies in another file, which cannot be found");
+    throw InputError(what, " lies in another file, which cannot be found");
   }
   if (length != expected) {
-    throw InputError(what + " needs " + std::to_string(expected) + " bytes, but its length is " +
-                     std::to_string(length));
+    throw InputError(what, " needs ", expected, " bytes, but its length is ", length);
   }
 
   std::error_code error;
@@ -200,23 +197,22 @@ std::string ReadExternalBytes(const TensorProto& proto, const std::filesystem::p
   const std::filesystem::path file = std::filesystem::weakly_canonical(folder / location, error);
   const std::filesystem::path relative = file.lexically_relative(inside);
   if (error || relative.empty() || *relative.begin() == "..") {
-    throw InputError(what + " lies in '" + location + "', which is outside the model's folder");
+    throw InputError(what, " lies in '", location, "', which is outside the model's folder");
   }
   if (!std::filesystem::is_regular_file(file, error)) {
-    throw InputError(what + " lies in '" + location + "', which is not there");
+    throw InputError(what, " lies in '", location, "', which is not there");
   }
   const auto size = static_cast<int64_t>(std::filesystem::file_size(file, error));
   if (error || offset > size || expected > size - offset) {
-    throw InputError(what + " needs " + std::to_string(expected) + " bytes at offset " +
-                     std::to_string(offset) + " of '" + location + "', which has " +
-                     std::to_string(size));
+    throw InputError(what, " needs ", expected, " bytes at offset ", offset, " of '", location,
+                     "', which has ", size);
   }
 
   std::string bytes(static_cast<size_t>(expected), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.seekg(offset);
   stream.read(bytes.data(), expected);
-  if (!stream) throw InputError(what + ": '" + location + "' cannot be read");
+  if (!stream) throw InputError(what, ": '", location, "' cannot be read");
   return bytes;
 }
 
@@ -226,25 +222,20 @@ int64_t CheckedCount(const Shape& shape, const std::string& what) {
   int64_t count = 1;  // without zeros, so that no part of the shape overflows either
   bool has_zero = false;
   for (int64_t dim : shape) {
-    if (dim < 0 || dim > kMaxElements) {
-      throw InputError(what + " has a dimension of " + std::to_string(dim));
-    }
+    if (dim < 0 || dim > kMaxElements) throw InputError(what, " has a dimension of ", dim);
     if (dim == 0) {
       has_zero = true;
       continue;
     }
     count *= dim;  // both at most 2^31: no overflow
-    if (count > kMaxElements) {
-      throw InputError(what + " has more than " + std::to_string(kMaxElements) + " elements");
-    }
+    if (count > kMaxElements) throw InputError(what, " has more than ", kMaxElements, " elements");
   }
   return has_zero ? 0 : count;
 }
 
 void ByteBudget::Take(int64_t count, int64_t bytes_each) {
   if (count > left_ / bytes_each) {
-    throw InputError("the constants of the model take more than " + std::to_string(total_ >> 20) +
-                     " MiB");
+    throw InputError("the constants of the model take more than ", total_ >> 20, " MiB");
   }
   left_ -= count * bytes_each;
 }
@@ -283,11 +274,10 @@ HostTensor ReadTensor(TensorProto& proto, const std::filesystem::path& folder, B
   const std::string what = "tensor '" + proto.name() + "'";
   const int element_bytes = BytesPerElement(proto.data_type());
   if (element_bytes == 0) {
-    throw InputError(what + " has elements of type " + ElementTypeName(proto.data_type()) +
+    throw InputError(what, " has elements of type ", ElementTypeName(proto.data_type()),
                      ", which is not supported");
   }
-  if (proto.has_segment())
-    throw InputError(what + " is stored in segments, which is not supported");
+  if (proto.has_segment()) throw InputError(what, " is stored in segments, which is not supported");
   Shape shape(proto.dims().begin(), proto.dims().end());
   const int64_t count = CheckedCount(shape, what);
   const bool is_floating = IsFloating(proto.data_type());
@@ -296,8 +286,7 @@ HostTensor ReadTensor(TensorProto& proto, const std::filesystem::path& folder, B
   const bool is_external = proto.data_location() == TensorProto::EXTERNAL;
   const bool is_raw = is_external || proto.has_raw_data();
   if (!is_raw && TypedCount(proto) != count) {
-    throw InputError(what + " of shape " + ToString(shape) + " has " +
-                     std::to_string(TypedCount(proto)) + " values");
+    throw InputError(what, " of shape ", ToString(shape), " has ", TypedCount(proto), " values");
   }
   std::string bytes;
   if (is_external) {
@@ -308,9 +297,8 @@ HostTensor ReadTensor(TensorProto& proto, const std::filesystem::path& folder, B
     proto.clear_raw_data();
   }
   if (is_raw && static_cast<int64_t>(bytes.size()) != count * element_bytes) {
-    throw InputError(what + " of shape " + ToString(shape) + " needs " +
-                     std::to_string(count * element_bytes) + " bytes, but has " +
-                     std::to_string(bytes.size()));
+    throw InputError(what, " of shape ", ToString(shape), " needs ", count * element_bytes,
+                     " bytes, but has ", bytes.size());
   }
 
   budget.Take(count, kept_bytes);

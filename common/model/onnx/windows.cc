@@ -19,7 +19,7 @@ class PictureNode {
  public:
   explicit PictureNode(OnnxNode& node) : node_(node), shape_(node.InputShape(0)) {
     if (shape_.size() != 3 && shape_.size() != 4) {
-      node.Fail("an input of shape " + ToString(shape_) +
+      node.Fail("an input of shape ", ToString(shape_),
                 ": only pictures (4 dimensions) and signals (3 dimensions) are supported");
     }
     input_ = node.Input(0);
@@ -45,8 +45,8 @@ class PictureNode {
                                int64_t otherwise) const {
     if (given.empty()) return {otherwise, otherwise};
     if (given.size() != (is_signal() ? 1u : 2u)) {
-      node_.Fail(std::to_string(given.size()) + " numbers in '" + what +
-                 "' for an input of shape " + ToString(node_.InputShape(0)));
+      node_.Fail(given.size(), " numbers in '", what, "' for an input of shape ",
+                 ToString(node_.InputShape(0)));
     }
     if (is_signal()) given.insert(given.begin(), otherwise);
     return given;
@@ -86,7 +86,7 @@ Windows ReadWindows(OnnxNode& node, const PictureNode& picture, std::vector<int6
   } else if (picture.is_signal() && pads.size() == 2) {
     pads = {0, pads[0], 0, pads[1]};
   }
-  if (pads.size() != 4) node.Fail(std::to_string(pads.size()) + " numbers in 'pads'");
+  if (pads.size() != 4) node.Fail(pads.size(), " numbers in 'pads'");
   Windows windows;
   for (size_t i = 0; i < 2; ++i) {
     WindowAxis& axis = i == 0 ? windows.rows : windows.columns;
@@ -109,7 +109,7 @@ AutoPad ReadAutoPad(OnnxNode& node) {
   if (name == "SAME_UPPER") return AutoPad::kSameUpper;
   if (name == "SAME_LOWER") return AutoPad::kSameLower;
   if (name == "VALID") return AutoPad::kValid;
-  node.Fail("auto_pad '" + name + "' is not supported");
+  node.Fail("auto_pad '", name, "' is not supported");
 }
 
 // Splits `total` between both ends; the odd one goes to the end, or to the beginning.
@@ -134,7 +134,7 @@ void ApplyAutoPad(AutoPad auto_pad, WindowAxis& axis, int64_t in) {
 HostTensor Weights(OnnxNode& node, const PictureNode& picture) {
   const HostTensor& weights = node.FloatConstant(1);
   if (weights.rank() != static_cast<int>(node.InputShape(0).size())) {
-    node.Fail("weights of shape " + ToString(weights.shape()) + " for an input of shape " +
+    node.Fail("weights of shape ", ToString(weights.shape()), " for an input of shape ",
               ToString(node.InputShape(0)));
   }
   if (!picture.is_signal()) return weights;
@@ -147,7 +147,7 @@ void CheckKernelShape(const PictureNode& picture, OnnxNode& node, const Shape& w
   const std::vector<int64_t> kernel = picture.Pair("kernel_shape", 0);
   const bool given = node.Has("kernel_shape");
   if (given && (kernel[1] != weights[3] || (!picture.is_signal() && kernel[0] != weights[2]))) {
-    node.Fail("its kernel_shape does not agree with weights of shape " + ToString(weights));
+    node.Fail("its kernel_shape does not agree with weights of shape ", ToString(weights));
   }
 }
 
@@ -193,7 +193,7 @@ ResizeSpec::Kind ReadResizeKind(OnnxNode& node) {
   if (mode == "nearest") return ResizeSpec::Kind::kNearest;
   if (mode == "linear" || mode == "bilinear") return ResizeSpec::Kind::kLinear;
   if (mode == "cubic") return ResizeSpec::Kind::kCubic;
-  node.Fail("mode '" + mode + "' is not supported");
+  node.Fail("mode '", mode, "' is not supported");
 }
 
 ResizeSpec::Coordinates ReadCoordinates(OnnxNode& node) {
@@ -203,7 +203,7 @@ ResizeSpec::Coordinates ReadCoordinates(OnnxNode& node) {
   if (mode == "align_corners") return ResizeSpec::Coordinates::kAlignCorners;
   if (mode == "asymmetric") return ResizeSpec::Coordinates::kAsymmetric;
   if (mode == "half_pixel_symmetric") return ResizeSpec::Coordinates::kHalfPixelSymmetric;
-  node.Fail("coordinate_transformation_mode '" + mode + "' is not supported");
+  node.Fail("coordinate_transformation_mode '", mode, "' is not supported");
 }
 
 ResizeSpec::Rounding ReadRounding(OnnxNode& node) {
@@ -212,7 +212,7 @@ ResizeSpec::Rounding ReadRounding(OnnxNode& node) {
   if (mode == "round_prefer_ceil") return ResizeSpec::Rounding::kRoundPreferCeil;
   if (mode == "floor") return ResizeSpec::Rounding::kFloor;
   if (mode == "ceil") return ResizeSpec::Rounding::kCeil;
-  node.Fail("nearest_mode '" + mode + "' is not supported");
+  node.Fail("nearest_mode '", mode, "' is not supported");
 }
 
 // tf_half_pixel_for_nn is half_pixel without its final - 0.5. With these two roundings another
@@ -236,7 +236,7 @@ std::vector<T> SpreadOverAxes(OnnxNode& node, const std::vector<T>& given,
                               const std::vector<int64_t>& axes, std::vector<T> all) {
   const size_t expected = axes.empty() ? all.size() : axes.size();
   if (given.size() != expected) {
-    node.Fail(std::to_string(given.size()) + " sizes or scales for an input of shape " +
+    node.Fail(given.size(), " sizes or scales for an input of shape ",
               ToString(node.InputShape(0)));
   }
   for (size_t i = 0; i < given.size(); ++i) {
@@ -253,8 +253,7 @@ Shape ScaledShape(OnnxNode& node, const Shape& in, const std::vector<float>& sca
   for (size_t i = 0; i < in.size(); ++i) {
     const float size = std::floor(static_cast<float>(in[i]) * scales[i]);
     if (!(scales[i] > 0.0f) || !(size >= 1.0f && size < static_cast<float>(kMaxElements))) {
-      node.Fail("a scale of " + std::to_string(scales[i]) + " for a dimension of " +
-                std::to_string(in[i]));
+      node.Fail("a scale of ", scales[i], " for a dimension of ", in[i]);
     }
     out.push_back(static_cast<int64_t>(size));
   }
@@ -267,7 +266,7 @@ ResizeSpec Sized(OnnxNode& node, const PictureNode& picture, ResizeSpec spec, co
                  const std::vector<float>& scales = {}) {
   const Shape in = node.InputShape(0);
   if (sizes[0] != in[0] || sizes[1] != in[1]) {
-    node.Fail("shape " + ToString(in) + " resized to " + ToString(sizes) +
+    node.Fail("shape ", ToString(in), " resized to ", ToString(sizes),
               ": only rows and columns of pictures can change");
   }
   spec.out_height = picture.is_signal() ? 1 : CheckedInt(sizes[2], 1, 1 << 24, "height");
@@ -306,8 +305,6 @@ void AddOldResize(OnnxNode& node, const std::vector<float>& given) {
   }
   picture.SetOutput(node.Add(op::Resize{spec}, {x}));
 }
-
-}  // namespace
 
 void ConvertConv(OnnxNode& node) {
   const PictureNode picture(node);
@@ -406,9 +403,7 @@ void ConvertResize(OnnxNode& node) {
     node.Fail("attribute 'exclude_outside' is not supported");
   }
   const std::string policy = node.String("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch") {
-    node.Fail("keep_aspect_ratio_policy '" + policy + "' is not supported");
-  }
+  if (policy != "stretch") node.Fail("keep_aspect_ratio_policy '", policy, "' is not supported");
   const std::vector<int64_t> axes = node.Ints("axes");
   const Shape in = node.InputShape(0);
   if (node.HasInput(2) && node.FloatConstant(2).count() > 0) {
@@ -425,7 +420,7 @@ void ConvertDepthToSpace(OnnxNode& node) {
   op::DepthToSpace shuffle;
   shuffle.block = CheckedInt(node.Int("blocksize"), 1, 4096, "block size");
   const std::string mode = node.String("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") node.Fail("mode '" + mode + "' is not supported");
+  if (mode != "DCR" && mode != "CRD") node.Fail("mode '", mode, "' is not supported");
   shuffle.order =
       mode == "DCR" ? op::DepthToSpace::Order::kRowsFirst : op::DepthToSpace::Order::kChannelsFirst;
   node.SetOutput(0, node.Add(shuffle, {node.Input(0)}));
@@ -436,6 +431,23 @@ void ConvertSpaceToDepth(OnnxNode& node) {
   shuffle.block = CheckedInt(node.Int("blocksize"), 1, 4096, "block size");
   shuffle.order = op::DepthToSpace::Order::kRowsFirst;
   node.SetOutput(0, node.Add(shuffle, {node.Input(0)}));
+}
+
+}  // namespace
+
+OnnxOperators OnnxWindows() {
+  return {
+      {"Conv", {ConvertConv}},
+      {"ConvTranspose", {ConvertConvTranspose}},
+      {"MaxPool", {ConvertMaxPool}},
+      {"AveragePool", {ConvertAveragePool}},
+      {"GlobalAveragePool", {[](OnnxNode& node) { ConvertGlobalPool(node, ReduceKind::kMean); }}},
+      {"GlobalMaxPool", {[](OnnxNode& node) { ConvertGlobalPool(node, ReduceKind::kMax); }}},
+      {"Resize", {ConvertResize}},
+      {"Upsample", {ConvertUpsample}},
+      {"DepthToSpace", {ConvertDepthToSpace}},
+      {"SpaceToDepth", {ConvertSpaceToDepth}},
+  };
 }
 
 }  // namespace cacheinf

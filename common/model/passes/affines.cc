@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -26,17 +27,11 @@ std::vector<float> Floats(const Tensor& tensor) {
 }
 
 bool AllFinite(const std::vector<float>& values) {
-  for (float value : values) {
-    if (!std::isfinite(value)) return false;
-  }
-  return true;
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
 bool AllZero(const std::vector<float>& values) {
-  for (float value : values) {
-    if (value != 0.0f) return false;
-  }
-  return true;
+  return std::ranges::all_of(values, [](float value) { return value == 0.0f; });
 }
 
 // A binary operator with a constant operand, as an affine over these axes of the other operand.
@@ -311,14 +306,11 @@ bool FoldIntoReader(Rewriter& rewriter, OpId id) {
 }  // namespace
 
 bool FoldAffines(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     AffineFolder folder(rewriter, id);
-    if (folder.FoldIntoProducer() || FoldIntoReader(rewriter, id)) continue;
+    if (folder.FoldIntoProducer() || FoldIntoReader(rewriter, id)) return;
     folder.MakeScaleShift();
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

@@ -74,12 +74,10 @@ Tensor Compute(const Rewriter& rewriter, const Operator& op) {
 }  // namespace
 
 bool FoldConstants(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id) || !CanFold(rewriter, rewriter.op(id))) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    if (!CanFold(rewriter, rewriter.op(id))) return;
     rewriter.ReplaceByConstant(id, Compute(rewriter, rewriter.op(id)));
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

@@ -86,17 +86,14 @@ void FuseResidual(Rewriter& rewriter, OpId id, const op::Binary& sum) {
 }  // namespace
 
 bool Fuse(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const Attributes attributes = rewriter.op(id).attributes;
     if (const auto* activation = std::get_if<op::Activation>(&attributes)) {
       FuseActivation(rewriter, id, *activation);
     } else if (const auto* binary = std::get_if<op::Binary>(&attributes)) {
       if (binary->kind == BinaryKind::kAdd) FuseResidual(rewriter, id, *binary);
     }
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

@@ -110,12 +110,11 @@ class PermuteSinker {
 }  // namespace
 
 bool MatMulToLinear(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id) || rewriter.op(id).As<op::MatMul>() == nullptr) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    if (rewriter.op(id).As<op::MatMul>() == nullptr) return;
     const std::vector<ValueId> operands = rewriter.op(id).inputs;
     const Tensor matrix = rewriter.constant(operands[1]);
-    if (matrix.empty() || matrix.shape().size() != 2) continue;
+    if (matrix.empty() || matrix.shape().size() != 2) return;
     const int64_t rows = matrix.shape()[0];
     const int64_t columns = matrix.shape()[1];
     std::vector<float> transposed(static_cast<size_t>(matrix.count()));
@@ -127,16 +126,11 @@ bool MatMulToLinear(Graph& graph) {
     const std::string name = rewriter.value(operands[1]).name;
     const ValueId weights = rewriter.AddConstant(name, {columns, rows}, std::move(transposed));
     rewriter.Replace(id, op::Linear{}, {operands[0], weights});
-  }
-  return rewriter.Finish();
+  });
 }
 
 bool SinkPermutes(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (rewriter.is_alive(id)) PermuteSinker(rewriter, id).Run();
-  }
-  return rewriter.Finish();
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) { PermuteSinker(rewriter, id).Run(); });
 }
 
 }  // namespace cacheinf::pass

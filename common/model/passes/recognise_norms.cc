@@ -49,7 +49,7 @@ std::optional<Mean> MatchMean(const Rewriter& rewriter, ValueId id) {
     return std::nullopt;
   }
   Mean mean{rewriter.Producer(id)->inputs[0], reduce->axes};
-  std::sort(mean.axes.begin(), mean.axes.end());
+  std::ranges::sort(mean.axes);
   return mean;
 }
 
@@ -184,16 +184,13 @@ bool RecogniseGroupNorm(Rewriter& rewriter, OpId id) {
 }  // namespace
 
 bool RecogniseNorms(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     if (const auto norm = MatchNorm(rewriter, rewriter.op(id))) {
       ReplaceByNorm(rewriter, id, *norm);
     } else {
       RecogniseGroupNorm(rewriter, id);
     }
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

@@ -85,6 +85,16 @@ class Rewriter {
   bool changed_ = false;
 };
 
+// Calls rewrite(rewriter, id) for every operator of the start that is still alive. Returns whether
+// anything changed.
+bool RewriteEach(Graph& graph, const auto& rewrite) {
+  Rewriter rewriter(graph);
+  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
+    if (rewriter.is_alive(id)) rewrite(rewriter, id);
+  }
+  return rewriter.Finish();
+}
+
 // The most channels for which a pass writes out numbers that the model does not have, so that a
 // broken model cannot ask for any amount of memory.
 inline constexpr int64_t kMaxWrittenOut = 1 << 14;

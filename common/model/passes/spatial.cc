@@ -134,9 +134,9 @@ void MergeReduce(Rewriter& rewriter, OpId id, op::Reduce outer) {
     return;
   }
   for (int axis : inner->axes) {
-    if (std::count(outer.axes.begin(), outer.axes.end(), axis) == 0) outer.axes.push_back(axis);
+    if (std::ranges::count(outer.axes, axis) == 0) outer.axes.push_back(axis);
   }
-  std::sort(outer.axes.begin(), outer.axes.end());
+  std::ranges::sort(outer.axes);
   rewriter.Replace(id, outer, rewriter.Producer(op.inputs[0])->inputs);
 }
 
@@ -230,20 +230,18 @@ std::optional<PoolSpec> Padded(const Rewriter& rewriter, PoolSpec spec, const Sp
 }  // namespace
 
 bool RecogniseShuffles(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const auto shuffle = MatchShuffle(rewriter, rewriter.op(id));
-    if (!shuffle) continue;
+    if (!shuffle) return;
     const Shape in = rewriter.shape(shuffle->x);
     const Shape out = rewriter.shape(rewriter.op(id).outputs[0]);
     const auto block_shuffle = NameBlockShuffle(*shuffle, in);
     if (block_shuffle && ShapeAfter(*block_shuffle, in) == out) {
       rewriter.Replace(id, *block_shuffle, {shuffle->x});
-      continue;
+      return;
     }
     std::vector<int> channel_order = ChannelOrder(*shuffle, in);
-    if (channel_order.empty() || in != out) continue;
+    if (channel_order.empty() || in != out) return;
     const std::string name = rewriter.op(id).name;
     const auto channels = static_cast<size_t>(in[1]);
     const ValueId ones =
@@ -251,14 +249,11 @@ bool RecogniseShuffles(Graph& graph) {
     const ValueId zeros =
         rewriter.AddConstant(name + ".shift", {in[1]}, std::vector<float>(channels, 0.0f));
     rewriter.Replace(id, op::ScaleShift{{}, std::move(channel_order)}, {shuffle->x, ones, zeros});
-  }
-  return rewriter.Finish();
+  });
 }
 
 bool SimplifyPools(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id)) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const Operator& op = rewriter.op(id);
     std::optional<Attributes> simplified;
     if (const auto* adaptive = op.As<op::AdaptivePool>()) {
@@ -269,33 +264,30 @@ bool SimplifyPools(Graph& graph) {
       if (reduce->keep_dimensions) MergeReduce(rewriter, id, *reduce);
     }
     if (simplified) rewriter.Replace(id, *simplified, op.inputs);
-  }
-  return rewriter.Finish();
+  });
 }
 
 bool MergePads(Graph& graph) {
-  Rewriter rewriter(graph);
-  for (OpId id = 0; id < rewriter.operator_count(); ++id) {
-    if (!rewriter.is_alive(id) || rewriter.op(id).inputs.empty()) continue;
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    if (rewriter.op(id).inputs.empty()) return;
     const Operator& op = rewriter.op(id);
     const auto pad = MatchSpatialPad(rewriter, op.inputs[0]);
-    if (!pad) continue;
+    if (!pad) return;
     std::vector<ValueId> inputs = op.inputs;
     inputs[0] = pad->x;
     if (const auto* conv = op.As<op::Conv>()) {
-      if (conv->spec.transposed || pad->value != 0.0f) continue;
+      if (conv->spec.transposed || pad->value != 0.0f) return;
       op::Conv padded = *conv;
       Grow(padded.spec.rows, pad->rows);
       Grow(padded.spec.columns, pad->columns);
-      if (!FitsWindow(padded.spec.rows) || !FitsWindow(padded.spec.columns)) continue;
+      if (!FitsWindow(padded.spec.rows) || !FitsWindow(padded.spec.columns)) return;
       rewriter.Replace(id, std::move(padded), std::move(inputs));
     } else if (const auto* pool = op.As<op::Pool>()) {
       if (const auto padded = Padded(rewriter, pool->spec, *pad)) {
         rewriter.Replace(id, op::Pool{*padded}, std::move(inputs));
       }
     }
-  }
-  return rewriter.Finish();
+  });
 }
 
 }  // namespace cacheinf::pass

@@ -140,6 +140,11 @@ ValueId Call::Emit(Attributes attributes, std::vector<ValueId> inputs) {
                                   std::move(inputs));
 }
 
+Slot Call::Result(Attributes attributes, std::vector<ValueId> inputs) {
+  if (inputs.empty()) inputs = {Value(0)};
+  return Slot::OfTensor(Emit(std::move(attributes), std::move(inputs)));
+}
+
 const Graph& Call::graph() const { return importer_.graph(); }
 
 }  // namespace cacheinf::torchscript

@@ -28,14 +28,14 @@ struct Slot {
     kCollection,  // list, tuple or dictionary that holds something computed from the picture
   };
   Kind kind = Kind::kConcrete;
-  c10::IValue concrete;
+  c10::IValue concrete = {};
   ValueId value = kNone;
-  std::vector<Slot> elements;
-  std::vector<std::string> keys;  // of a dictionary, one per element
-  int64_t identity = 0;           // of a collection: slots with equal identity are one object
+  std::vector<Slot> elements = {};
+  std::vector<std::string> keys = {};  // of a dictionary, one per element
+  int64_t identity = 0;                // of a collection: slots with equal identity are one object
 
-  static Slot Concrete(c10::IValue value);
-  static Slot OfTensor(ValueId value);
+  static Slot Concrete(c10::IValue value) { return {.concrete = std::move(value)}; }
+  static Slot OfTensor(ValueId value) { return {.kind = Kind::kTensor, .value = value}; }
   static Slot Collection(std::vector<Slot> elements);
 
   bool is_concrete() const { return kind == Kind::kConcrete; }
@@ -84,6 +84,8 @@ class Call {
   ValueId Constant(Tensor tensor);
   ValueId Scalar(double number);
   ValueId Emit(Attributes attributes, std::vector<ValueId> inputs);
+  // The same as a converter's result; of the first argument if no inputs are given.
+  Slot Result(Attributes attributes, std::vector<ValueId> inputs = {});
   const Graph& graph() const;
 
  private:

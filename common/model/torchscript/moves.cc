@@ -24,7 +24,7 @@ Result ChannelShuffle(Call& call) {
   const ValueId split =
       call.Emit(op::Reshape{{in[0], groups, in[1] / groups, in[2], in[3]}}, {call.Value(0)});
   const ValueId swapped = call.Emit(op::Permute{{0, 2, 1, 3, 4}}, {split});
-  return Slot::OfTensor(call.Emit(op::Reshape{in}, {swapped}));
+  return call.Result(op::Reshape{in}, {swapped});
 }
 
 // Padding as PyTorch lists it: last dimension first, begin and end of each.
@@ -42,7 +42,7 @@ Result EmitPad(Call& call, const std::vector<int64_t>& amounts, PadMode mode, do
   pad.value = static_cast<float>(value);
   ValueId input = call.Value(0);
   if (crop.sizes != in) input = call.Emit(std::move(crop), {input});
-  return Slot::OfTensor(call.Emit(std::move(pad), {input}));
+  return call.Result(std::move(pad), {input});
 }
 
 // pad(x, pad, mode, value?)
@@ -70,7 +70,7 @@ Result EmitReshape(Call& call, Shape shape) {
   for (int64_t& dim : shape) {
     if (dim == -1) dim = known == 0 ? 0 : ElementCount(in) / known;
   }
-  return Slot::OfTensor(call.Emit(op::Reshape{std::move(shape)}, {call.Value(0)}));
+  return call.Result(op::Reshape{std::move(shape)});
 }
 
 Result View(Call& call) { return EmitReshape(call, call.Ints(1)); }
@@ -123,7 +123,7 @@ Result Unsqueeze(Call& call) {
 }
 
 Result EmitPermute(Call& call, std::vector<int> order) {
-  return Slot::OfTensor(call.Emit(op::Permute{std::move(order)}, {call.Value(0)}));
+  return call.Result(op::Permute{std::move(order)});
 }
 
 Result Permute(Call& call) {
@@ -157,11 +157,9 @@ Result Expand(Call& call) {
     const size_t added = out.size() - in.size();
     if (out[d] == -1 && d >= added) out[d] = in[d - added];
   }
-  return Slot::OfTensor(call.Emit(op::Expand{std::move(out)}, {call.Value(0)}));
+  return call.Result(op::Expand{std::move(out)});
 }
-Result ExpandAs(Call& call) {
-  return Slot::OfTensor(call.Emit(op::Expand{call.ShapeOf(1)}, {call.Value(0)}));
-}
+Result ExpandAs(Call& call) { return call.Result(op::Expand{call.ShapeOf(1)}); }
 
 // ---- Taking apart and putting together ----
 
@@ -262,7 +260,7 @@ Result IndexSelect(Call& call) {
   const at::Tensor index = call.arguments()[2].concrete.toTensor().to(at::kLong).contiguous();
   const int64_t* first = index.data_ptr<int64_t>();
   op::Gather gather{call.Axis(1, call.ShapeOf(0).size()), {first, first + index.numel()}, false};
-  return Slot::OfTensor(call.Emit(std::move(gather), {call.Value(0)}));
+  return call.Result(std::move(gather));
 }
 
 // cat(tensors, dim)
@@ -271,7 +269,7 @@ Result Cat(Call& call) {
   if (values.empty()) return kStaysForeign;
   if (values.size() == 1) return Slot::OfTensor(values[0]);
   const int axis = call.Axis(1, call.graph().value(values[0]).shape.size());
-  return Slot::OfTensor(call.Emit(op::Concat{axis}, values));
+  return call.Result(op::Concat{axis}, values);
 }
 
 // stack(tensors, dim)
@@ -285,7 +283,7 @@ Result Stack(Call& call) {
     value = call.Emit(op::Reshape{std::move(shape)}, {value});
   }
   if (values.size() == 1) return Slot::OfTensor(values[0]);
-  return Slot::OfTensor(call.Emit(op::Concat{axis}, std::move(values)));
+  return call.Result(op::Concat{axis}, std::move(values));
 }
 
 // ---- Nothing to do ----

@@ -21,9 +21,8 @@ using Result = std::optional<Slot>;
 
 // {n} and {n, m} both stand for rows, columns.
 std::optional<std::array<int, 2>> Pair(const std::vector<int64_t>& numbers) {
-  if (numbers.size() == 1) return std::array<int, 2>{ToInt(numbers[0]), ToInt(numbers[0])};
-  if (numbers.size() == 2) return std::array<int, 2>{ToInt(numbers[0]), ToInt(numbers[1])};
-  return std::nullopt;
+  if (numbers.empty() || numbers.size() > 2) return std::nullopt;
+  return std::array<int, 2>{ToInt(numbers.front()), ToInt(numbers.back())};
 }
 
 bool IsMap(Call& call, size_t i) { return call.ShapeOf(i).size() == 4; }
@@ -62,7 +61,7 @@ Result EmitConv(Call& call, const ConvArguments& arguments) {
   std::vector<ValueId> inputs = {call.Value(0), call.Constant(weights)};
   conv.has_bias = !call.IsNone(2);
   if (conv.has_bias) inputs.push_back(call.Value(2));
-  return Slot::OfTensor(call.Emit(conv, std::move(inputs)));
+  return call.Result(conv, std::move(inputs));
 }
 
 // conv2d(input, weight, bias, stride, padding, dilation, groups); padding may be "same" or "valid".
@@ -104,7 +103,7 @@ Slot EmitLinear(Call& call, ValueId input, const at::Tensor& weights, const at::
   std::vector<ValueId> inputs = {input, call.Constant(ToTensor(weights))};
   linear.has_bias = bias != nullptr;
   if (bias) inputs.push_back(call.Constant(ToTensor(bias->flatten())));
-  return Slot::OfTensor(call.Emit(linear, std::move(inputs)));
+  return call.Result(linear, std::move(inputs));
 }
 
 // linear(input, weight, bias?)
@@ -134,7 +133,7 @@ Result MatMul(Call& call) {
     return EmitLinear(call, call.Value(0), call.WeightTensor(1).t(), nullptr);
   }
   if (call.ShapeOf(0).size() < 2 || call.ShapeOf(1).size() < 2) return kStaysForeign;
-  return Slot::OfTensor(call.Emit(op::MatMul{}, {call.Value(0), call.Value(1)}));
+  return call.Result(op::MatMul{}, {call.Value(0), call.Value(1)});
 }
 
 // ---- Norms ----
@@ -148,18 +147,21 @@ Result BatchNorm(Call& call) {
   if (!call.IsNone(1)) scale = scale * call.WeightTensor(1).to(at::kDouble);
   at::Tensor shift = -mean * scale;
   if (!call.IsNone(2)) shift = shift + call.WeightTensor(2).to(at::kDouble);
-  return Slot::OfTensor(call.Emit(op::ScaleShift{}, {call.Value(0), call.Constant(ToTensor(scale)),
-                                                     call.Constant(ToTensor(shift))}));
+  return call.Result(op::ScaleShift{}, {call.Value(0), call.Constant(ToTensor(scale)),
+                                        call.Constant(ToTensor(shift))});
 }
 
-// Scale and shift operands of a norm, as ones and zeros where the file has none.
-std::vector<ValueId> AffineOperands(Call& call, size_t weight, size_t bias, const Shape& shape) {
+// A norm with its scale and shift, if the file has one of them: the other is ones or zeros.
+template <typename Norm>
+Result EmitNorm(Call& call, Norm norm, size_t weight, size_t bias, const Shape& shape) {
   const auto operand = [&](size_t i, double otherwise) {
     const at::Tensor tensor =
         call.IsNone(i) ? at::full(shape, otherwise) : call.WeightTensor(i).reshape(shape);
     return call.Constant(ToTensor(tensor));
   };
-  return {operand(weight, 1.0), operand(bias, 0.0)};
+  norm.has_affine = !call.IsNone(weight) || !call.IsNone(bias);
+  if (!norm.has_affine) return call.Result(norm);
+  return call.Result(norm, {call.Value(0), operand(weight, 1.0), operand(bias, 0.0)});
 }
 
 // layer_norm(input, normalized_shape, weight?, bias?, eps, cudnn)
@@ -169,27 +171,14 @@ Result LayerNorm(Call& call) {
   norm.axis_count = static_cast<int>(normalised.size());
   norm.first_axis = static_cast<int>(call.ShapeOf(0).size()) - norm.axis_count;
   norm.epsilon = static_cast<float>(call.Double(4));
-  norm.has_affine = !call.IsNone(2) || !call.IsNone(3);
-  std::vector<ValueId> inputs = {call.Value(0)};
-  if (norm.has_affine) {
-    const std::vector<ValueId> affine = AffineOperands(call, 2, 3, normalised);
-    inputs.insert(inputs.end(), affine.begin(), affine.end());
-  }
-  return Slot::OfTensor(call.Emit(norm, std::move(inputs)));
+  return EmitNorm(call, norm, 2, 3, normalised);
 }
 
-Slot EmitGroupNorm(Call& call, int64_t groups, double epsilon, size_t weight, size_t bias) {
+Result EmitGroupNorm(Call& call, int64_t groups, double epsilon, size_t weight, size_t bias) {
   op::GroupNorm norm;
   norm.groups = ToInt(groups);
   norm.epsilon = static_cast<float>(epsilon);
-  norm.has_affine = !call.IsNone(weight) || !call.IsNone(bias);
-  std::vector<ValueId> inputs = {call.Value(0)};
-  if (norm.has_affine) {
-    const int64_t channels = call.ShapeOf(0)[1];
-    const std::vector<ValueId> affine = AffineOperands(call, weight, bias, {channels});
-    inputs.insert(inputs.end(), affine.begin(), affine.end());
-  }
-  return Slot::OfTensor(call.Emit(norm, std::move(inputs)));
+  return EmitNorm(call, norm, weight, bias, {call.ShapeOf(0)[1]});
 }
 
 // group_norm(input, num_groups, weight?, bias?, eps, cudnn)
@@ -208,7 +197,7 @@ Result InstanceNorm(Call& call) {
 
 Result Apply(Call& call, Function::Kind kind, double alpha = 0.0, double beta = 0.0) {
   const Function function{kind, static_cast<float>(alpha), static_cast<float>(beta)};
-  return Slot::OfTensor(call.Emit(op::Activation{function}, {call.Value(0)}));
+  return call.Result(op::Activation{function});
 }
 
 template <Function::Kind kKind>
@@ -265,12 +254,12 @@ Result PRelu(Call& call) {
   if (!call.IsConcreteTensor(1)) return kStaysForeign;
   const Function function{Function::Kind::kPRelu, 0.0f, 0.0f};
   const ValueId slope = call.Constant(ToTensor(call.WeightTensor(1).flatten()));
-  return Slot::OfTensor(call.Emit(op::Activation{function}, {call.Value(0), slope}));
+  return call.Result(op::Activation{function}, {call.Value(0), slope});
 }
 
 Result ReciprocalSqrt(Call& call) {
   const ValueId root = call.Emit(op::Activation{{Function::Kind::kSqrt}}, {call.Value(0)});
-  return Slot::OfTensor(call.Emit(op::Activation{{Function::Kind::kReciprocal}}, {root}));
+  return call.Result(op::Activation{{Function::Kind::kReciprocal}}, {root});
 }
 
 // round(x), round(x, *, decimals)
@@ -283,33 +272,30 @@ Result Round(Call& call) {
 template <BinaryKind kKind>
 Result Arithmetic(Call& call) {
   if (call.size() != 2) return kStaysForeign;
-  return Slot::OfTensor(call.Emit(op::Binary{kKind, {}}, {call.Value(0), call.Value(1)}));
+  return call.Result(op::Binary{kKind, {}}, {call.Value(0), call.Value(1)});
 }
 
 // div(a, b), div(a, b, *, rounding_mode)
 Result Divide(Call& call) {
   if (call.size() == 3 && !call.IsNone(2)) return kStaysForeign;
-  return Slot::OfTensor(
-      call.Emit(op::Binary{BinaryKind::kDivide, {}}, {call.Value(0), call.Value(1)}));
+  return call.Result(op::Binary{BinaryKind::kDivide, {}}, {call.Value(0), call.Value(1)});
 }
 
 // add(a, b, *, alpha) and sub(a, b, *, alpha): a ± alpha b
-Result AddScaled(Call& call, BinaryKind kind, size_t a, size_t b) {
+template <BinaryKind kKind>
+Result AddScaled(Call& call) {
   if (call.size() > 3) return kStaysForeign;
-  ValueId right = call.Value(b);
+  ValueId right = call.Value(1);
   if (call.size() == 3 && call.Double(2) != 1.0) {
     right = call.Emit(op::Binary{BinaryKind::kMultiply, {}}, {right, call.Scalar(call.Double(2))});
   }
-  return Slot::OfTensor(call.Emit(op::Binary{kind, {}}, {call.Value(a), right}));
+  return call.Result(op::Binary{kKind, {}}, {call.Value(0), right});
 }
-Result Add(Call& call) { return AddScaled(call, BinaryKind::kAdd, 0, 1); }
-Result Subtract(Call& call) { return AddScaled(call, BinaryKind::kSubtract, 0, 1); }
 
 // rsub(a, b, alpha): b - alpha a
 Result ReverseSubtract(Call& call) {
   if (call.size() == 3 && call.Double(2) != 1.0) return kStaysForeign;
-  return Slot::OfTensor(
-      call.Emit(op::Binary{BinaryKind::kSubtract, {}}, {call.Value(1), call.Value(0)}));
+  return call.Result(op::Binary{BinaryKind::kSubtract, {}}, {call.Value(1), call.Value(0)});
 }
 
 // ---- Pools and resizing ----
@@ -338,7 +324,7 @@ Result MaxPool(Call& call) {
   auto spec = Windows(PoolSpec::Kind::kMax, call.Ints(1), call.Ints(2), call.Ints(3), call.Ints(4));
   if (!spec || wants_indices) return kStaysForeign;
   spec->ceil_mode = call.Bool(5);
-  const Slot result = Slot::OfTensor(call.Emit(op::Pool{*spec}, {call.Value(0)}));
+  const Slot result = call.Result(op::Pool{*spec});
   if (call.node().outputs().size() == 1) return result;
   return Slot::Collection({result, Slot::Concrete(c10::IValue())});
 }
@@ -351,7 +337,7 @@ Result AveragePool(Call& call) {
   spec->ceil_mode = call.Bool(4);
   spec->count_padding = call.Bool(5);
   if (!call.IsNone(6)) spec->divisor = ToInt(call.Int(6));
-  return Slot::OfTensor(call.Emit(op::Pool{*spec}, {call.Value(0)}));
+  return call.Result(op::Pool{*spec});
 }
 
 // adaptive_avg_pool2d(x, output_size), adaptive_max_pool2d(x, output_size) -> (x, indices)
@@ -361,8 +347,7 @@ Result AdaptivePool(Call& call) {
   if (call.node().outputs().size() > 1 && call.node().outputs()[1]->hasUses()) return kStaysForeign;
   const auto size = Pair(call.Ints(1));
   if (!size) return kStaysForeign;
-  const Slot result =
-      Slot::OfTensor(call.Emit(op::AdaptivePool{kKind, (*size)[0], (*size)[1]}, {call.Value(0)}));
+  const Slot result = call.Result(op::AdaptivePool{kKind, (*size)[0], (*size)[1]});
   if (call.node().outputs().size() == 1) return result;
   return Slot::Collection({result, Slot::Concrete(c10::IValue())});
 }
@@ -383,7 +368,7 @@ Result EmitResize(Call& call, ResizeSpec spec, size_t sizes, std::optional<doubl
   }
   if (scale_rows) spec.scale_rows = static_cast<float>(*scale_rows);
   if (scale_columns) spec.scale_columns = static_cast<float>(*scale_columns);
-  return Slot::OfTensor(call.Emit(op::Resize{spec}, {call.Value(0)}));
+  return call.Result(op::Resize{spec});
 }
 
 // The vec form ends in scale_factors: float[]?, the plain one in scales_h: float?, scales_w:
@@ -426,13 +411,13 @@ Result UpsampleSmooth(Call& call) {
 Result PixelShuffle(Call& call) {
   if (!IsMap(call, 0)) return kStaysForeign;
   const op::DepthToSpace shuffle{ToInt(call.Int(1)), op::DepthToSpace::Order::kChannelsFirst};
-  return Slot::OfTensor(call.Emit(shuffle, {call.Value(0)}));
+  return call.Result(shuffle);
 }
 
 Result PixelUnshuffle(Call& call) {
   if (!IsMap(call, 0)) return kStaysForeign;
   const op::SpaceToDepth shuffle{ToInt(call.Int(1)), op::DepthToSpace::Order::kChannelsFirst};
-  return Slot::OfTensor(call.Emit(shuffle, {call.Value(0)}));
+  return call.Result(shuffle);
 }
 
 // ---- Reductions ----
@@ -440,15 +425,13 @@ Result PixelUnshuffle(Call& call) {
 // softmax(x, dim, dtype?), log_softmax alike
 template <bool kLogarithm>
 Result Softmax(Call& call) {
-  return Slot::OfTensor(
-      call.Emit(op::Softmax{call.Axis(1, call.ShapeOf(0).size()), kLogarithm}, {call.Value(0)}));
+  return call.Result(op::Softmax{call.Axis(1, call.ShapeOf(0).size()), kLogarithm});
 }
 
 // argmax(x, dim?, keepdim)
 Result ArgMax(Call& call) {
   if (call.IsNone(1)) return kStaysForeign;
-  return Slot::OfTensor(
-      call.Emit(op::ArgMax{call.Axis(1, call.ShapeOf(0).size()), call.Bool(2)}, {call.Value(0)}));
+  return call.Result(op::ArgMax{call.Axis(1, call.ShapeOf(0).size()), call.Bool(2)});
 }
 
 Slot EmitReduce(Call& call, ReduceKind kind, const std::vector<int64_t>& axes, bool keep) {
@@ -460,7 +443,7 @@ Slot EmitReduce(Call& call, ReduceKind kind, const std::vector<int64_t>& axes, b
     std::iota(reduce.axes.begin(), reduce.axes.end(), 0);
   }
   std::sort(reduce.axes.begin(), reduce.axes.end());
-  return Slot::OfTensor(call.Emit(std::move(reduce), {call.Value(0)}));
+  return call.Result(std::move(reduce));
 }
 
 // mean(x, *, dtype?) or mean(x, dim?, keepdim, *, dtype?); sum alike
@@ -468,9 +451,7 @@ template <ReduceKind kKind>
 Result Reduce(Call& call) {
   if (call.ShapeOf(0).empty()) return kStaysForeign;
   const bool over_all = call.size() <= 2;
-  if (over_all || call.IsNone(1)) {
-    return EmitReduce(call, kKind, {}, !over_all && call.Bool(2));
-  }
+  if (over_all || call.IsNone(1)) return EmitReduce(call, kKind, {}, !over_all && call.Bool(2));
   return EmitReduce(call, kKind, call.Ints(1), call.Bool(2));
 }
 
@@ -491,9 +472,7 @@ Result ExtremeOverload(Call& call) {
   if (wants_indices && kReduce != ReduceKind::kMax) return kStaysForeign;
   const int axis = call.Axis(1, call.ShapeOf(0).size());
   Slot indices = Slot::Concrete(c10::IValue());
-  if (wants_indices) {
-    indices = Slot::OfTensor(call.Emit(op::ArgMax{axis, call.Bool(2)}, {call.Value(0)}));
-  }
+  if (wants_indices) indices = call.Result(op::ArgMax{axis, call.Bool(2)});
   return Slot::Collection({EmitReduce(call, kReduce, {axis}, call.Bool(2)), indices});
 }
 
@@ -542,8 +521,8 @@ constexpr NamedConverter kComputing[] = {
     {"aten::round", Round},
     {"aten::sin", ApplyPlain<Kind::kSin>},
     {"aten::cos", ApplyPlain<Kind::kCos>},
-    {"aten::add", Add},
-    {"aten::sub", Subtract},
+    {"aten::add", AddScaled<BinaryKind::kAdd>},
+    {"aten::sub", AddScaled<BinaryKind::kSubtract>},
     {"aten::rsub", ReverseSubtract},
     {"aten::mul", Arithmetic<BinaryKind::kMultiply>},
     {"aten::div", Divide},

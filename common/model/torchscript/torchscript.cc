@@ -54,19 +54,13 @@ bool AllConcrete(const std::vector<Slot>& slots) {
 std::optional<std::vector<Slot>> ElementsOf(const Slot& slot) {
   if (slot.kind == Slot::Kind::kCollection) return slot.elements;
   if (!slot.is_concrete()) return std::nullopt;
-  std::vector<Slot> elements;
-  if (slot.concrete.isList()) {
-    for (const c10::IValue& element : slot.concrete.toListRef()) {
-      elements.push_back(Slot::Concrete(element));
-    }
+  const auto slots_of = [](c10::ArrayRef<c10::IValue> values) {
+    std::vector<Slot> elements;
+    for (const c10::IValue& value : values) elements.push_back(Slot::Concrete(value));
     return elements;
-  }
-  if (slot.concrete.isTuple()) {
-    for (const c10::IValue& element : slot.concrete.toTupleRef().elements()) {
-      elements.push_back(Slot::Concrete(element));
-    }
-    return elements;
-  }
+  };
+  if (slot.concrete.isList()) return slots_of(slot.concrete.toListRef());
+  if (slot.concrete.isTuple()) return slots_of(slot.concrete.toTupleRef().elements());
   return std::nullopt;
 }
 
@@ -89,26 +83,9 @@ Tensor ToTensor(const at::Tensor& tensor) {
   return Tensor(ShapeOf(plain), std::vector<float>(data, data + plain.numel()));
 }
 
-Slot Slot::Concrete(c10::IValue value) {
-  Slot slot;
-  slot.concrete = std::move(value);
-  return slot;
-}
-
-Slot Slot::OfTensor(ValueId value) {
-  Slot slot;
-  slot.kind = Kind::kTensor;
-  slot.value = value;
-  return slot;
-}
-
 Slot Slot::Collection(std::vector<Slot> elements) {
   static std::atomic<int64_t> last_identity = 0;
-  Slot slot;
-  slot.identity = ++last_identity;
-  slot.kind = Kind::kCollection;
-  slot.elements = std::move(elements);
-  return slot;
+  return {.kind = Kind::kCollection, .elements = std::move(elements), .identity = ++last_identity};
 }
 
 Importer::Importer(std::string model_name, std::vector<Shape> input_shapes)
@@ -284,28 +261,26 @@ bool Importer::RunMethod(const Node& node, const std::vector<Slot>& arguments) {
 bool Importer::RunStructural(const Node& node, const std::vector<Slot>& arguments) {
   using namespace c10;  // NOLINT: the symbols' own namespaces
   const Symbol kind = node.kind();
+  const auto give = [&](Slot slot) {
+    slots_[node.output()] = std::move(slot);
+    return true;
+  };
   if (kind == prim::Constant) {
     const std::optional<IValue> value = torch::jit::toIValue(node.output());
-    slots_[node.output()] = Slot::Concrete(value ? *value : IValue());
     if (value && value->isTensor()) state_.insert(*value);
-    return true;
+    return give(Slot::Concrete(value ? *value : IValue()));
   }
   if (kind == prim::GetAttr) {
     if (!arguments[0].is_concrete() || !arguments[0].concrete.isObject()) return false;
-    slots_[node.output()] = ReadAttribute(node, arguments[0].concrete);
-    return true;
+    return give(ReadAttribute(node, arguments[0].concrete));
   }
   if (kind == prim::SetAttr) {
     WriteAttribute(node, arguments);
     return true;
   }
   if (kind == prim::ListConstruct || kind == prim::TupleConstruct) {
-    if (AllConcrete(arguments)) {
-      slots_[node.output()] = Slot::Concrete(ToIValue(arguments, node.output()->type()));
-    } else {
-      slots_[node.output()] = Slot::Collection(arguments);
-    }
-    return true;
+    return give(AllConcrete(arguments) ? Slot::Concrete(ToIValue(arguments, node.output()->type()))
+                                       : Slot::Collection(arguments));
   }
   if (kind == aten::add && arguments.size() == 2 && !AllConcrete(arguments)) {
     const std::optional<std::vector<Slot>> first = ElementsOf(arguments[0]);
@@ -313,8 +288,7 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
     if (!first || !second) return false;  // tensors
     Slot both = Slot::Collection(*first);
     both.elements.insert(both.elements.end(), second->begin(), second->end());
-    slots_[node.output()] = std::move(both);
-    return true;
+    return give(std::move(both));
   }
   if (kind == prim::DictConstruct) {
     Slot dictionary = Slot::Collection({});
@@ -325,8 +299,7 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
       dictionary.keys.push_back(arguments[i].concrete.toStringRef());
       dictionary.elements.push_back(arguments[i + 1]);
     }
-    slots_[node.output()] = std::move(dictionary);
-    return true;
+    return give(std::move(dictionary));
   }
   if (kind == prim::ListUnpack || kind == prim::TupleUnpack) {
     Bind(node, arguments[0]);
@@ -340,8 +313,7 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
       const std::vector<std::string>& keys = arguments[0].keys;
       const auto key = std::find(keys.begin(), keys.end(), arguments[1].concrete.toStringRef());
       if (key == keys.end()) Refuse(node, "asks for a key that its dictionary does not have");
-      slots_[node.output()] = (*elements)[static_cast<size_t>(key - keys.begin())];
-      return true;
+      return give((*elements)[static_cast<size_t>(key - keys.begin())]);
     }
     if (!elements || !arguments[1].is_concrete() || !arguments[1].concrete.isInt()) return false;
     int64_t index = arguments[1].concrete.toInt();
@@ -349,19 +321,13 @@ bool Importer::RunStructural(const Node& node, const std::vector<Slot>& argument
     if (index < 0 || index >= static_cast<int64_t>(elements->size())) {
       Refuse(node, "takes an element that its list does not have");
     }
-    slots_[node.output()] = (*elements)[index];
-    return true;
+    return give((*elements)[index]);
   }
   if (kind == prim::unchecked_cast || kind == prim::unchecked_unwrap_optional ||
       kind == prim::profile) {
-    slots_[node.output()] = arguments[0];
-    return true;
+    return give(arguments[0]);
   }
-  if (kind == prim::Uninitialized) {
-    slots_[node.output()] = Slot::Concrete(IValue());
-    return true;
-  }
-  return false;
+  return kind == prim::Uninitialized && give(Slot::Concrete(IValue()));
 }
 
 // Queries on, and parts of, a list or dictionary that holds something computed.
@@ -370,6 +336,10 @@ bool Importer::RunContainerQuery(const Node& node, const std::vector<Slot>& argu
   const std::vector<Slot>& elements = arguments[0].elements;
   const std::vector<std::string>& keys = arguments[0].keys;
   const std::string name = node.kind().toQualString();
+  const auto give = [&](Slot slot) {
+    slots_[node.output()] = std::move(slot);
+    return true;
+  };
   if (name == "aten::slice" && arguments.size() == 4 &&
       AllConcrete({arguments.begin() + 1, arguments.end()})) {
     const auto size = static_cast<int64_t>(elements.size());
@@ -385,33 +355,25 @@ bool Importer::RunContainerQuery(const Node& node, const std::vector<Slot>& argu
          i += step) {
       part.push_back(elements[static_cast<size_t>(i)]);
     }
-    slots_[node.output()] = Slot::Collection(std::move(part));
-    return true;
+    return give(Slot::Collection(std::move(part)));
   }
-  if (name == "aten::values") {
-    slots_[node.output()] = Slot::Collection(elements);
-    return true;
-  }
+  if (name == "aten::values") return give(Slot::Collection(elements));
   if (name == "aten::keys") {
-    slots_[node.output()] =
-        Slot::Concrete(c10::List<std::string>(c10::ArrayRef<std::string>(keys)));
-    return true;
+    return give(Slot::Concrete(c10::List<std::string>(c10::ArrayRef<std::string>(keys))));
   }
   if (name == "aten::items") {
     std::vector<Slot> items;
     for (size_t i = 0; i < keys.size(); ++i) {
       items.push_back(Slot::Collection({Slot::Concrete(keys[i]), elements[i]}));
     }
-    slots_[node.output()] = Slot::Collection(std::move(items));
-    return true;
+    return give(Slot::Collection(std::move(items)));
   }
-  if (name == "aten::__contains__" && arguments[1].is_concrete() &&
-      arguments[1].concrete.isString()) {
-    slots_[node.output()] = Slot::Concrete(
-        std::count(keys.begin(), keys.end(), arguments[1].concrete.toStringRef()) > 0);
-    return true;
+  if (name != "aten::__contains__" || !arguments[1].is_concrete() ||
+      !arguments[1].concrete.isString()) {
+    return false;
   }
-  return false;
+  return give(Slot::Concrete(
+      std::count(keys.begin(), keys.end(), arguments[1].concrete.toStringRef()) > 0));
 }
 
 // Queries on a computed tensor that can be answered without its numbers.
@@ -446,9 +408,7 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   }
   if (kind == aten::dim) return answer(static_cast<int64_t>(shape.size()));
   if (kind == aten::len) return answer(shape.empty() ? int64_t{0} : shape[0]);
-  if (kind == prim::dtype) {
-    return answer(static_cast<int64_t>(TypeOf(value)));
-  }
+  if (kind == prim::dtype) return answer(static_cast<int64_t>(TypeOf(value)));
   if (kind == prim::device) return answer(at::Device(at::kCPU));
   if (kind == prim::layout) return answer(static_cast<int64_t>(at::kStrided));
   if (kind == aten::is_floating_point) return answer(at::isFloatingType(TypeOf(value)));

@@ -6,8 +6,7 @@
 #include "sparse_ops/cuda/emulated/processor.h"
 #include "sparse_ops/cuda/numbers.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 constexpr int kRowsOfWarp = 16;
@@ -21,8 +20,7 @@ uintptr_t Bytes(uint64_t descriptor, int shift) { return (descriptor >> shift & 
 
 }  // namespace
 
-template <typename Visit>
-void Warpgroup::ForEachRow(uint64_t b, int columns, const Visit& visit) {
+void Warpgroup::ForEachRow(uint64_t b, int columns, const auto& visit) {
   for (int half = 0; half < 2; ++half) {
     for (int column = 0; column < columns; ++column) {
       const uintptr_t offset = Bytes(b, 0) + static_cast<uintptr_t>(half) * Bytes(b, 16) +
@@ -202,5 +200,4 @@ void Warpgroup::CheckNothingIsUnderWay(int thread, Place place) const {
   }
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -9,6 +9,16 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/numbers.h"
 
+#if __CUDA_ARCH__ >= 800
+#define CACHEINF_MULTIPLY_WARP(types)                                       \
+  asm volatile("mma.sync.aligned.m16n8" types                               \
+               " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"     \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]) \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#else
+#define CACHEINF_MULTIPLY_WARP(types) __trap()  // unreachable (DeviceFacts)
+#endif
+
 // A warpgroup's instruction for n × 8 columns; no GPU has run one yet. b has k ascending, which the
 // instructions of 16-bit numbers must be told: `not_transposed`.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -38,8 +48,7 @@
 #define CACHEINF_MULTIPLY_WARPGROUP(types, not_transposed) __trap()  // unreachable (DeviceFacts)
 #endif
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // What a kernel on a GPU sees (device.h).
 class RealThread {
@@ -73,26 +82,17 @@ class RealThread {
     *reinterpret_cast<Word<sizeof(T)>*>(to) = Cast<Word<sizeof(T)>>(value);
   }
 
-  template <typename T>
-  __device__ __forceinline__ T AtomicAdd(T* at, std::common_type_t<T> value) const {
-    return static_cast<T>(atomicAdd(Atomic(at), static_cast<AtomicType<T>>(value)));
+#define CACHEINF_ATOMIC(Name, instruction)                                             \
+  template <typename T>                                                                \
+  __device__ __forceinline__ T Name(T* at, std::common_type_t<T> value) const {        \
+    return static_cast<T>(instruction(Atomic(at), static_cast<AtomicType<T>>(value))); \
   }
-  template <typename T>
-  __device__ __forceinline__ T AtomicOr(T* at, std::common_type_t<T> value) const {
-    return static_cast<T>(atomicOr(Atomic(at), static_cast<AtomicType<T>>(value)));
-  }
-  template <typename T>
-  __device__ __forceinline__ T AtomicAnd(T* at, std::common_type_t<T> value) const {
-    return static_cast<T>(atomicAnd(Atomic(at), static_cast<AtomicType<T>>(value)));
-  }
-  template <typename T>
-  __device__ __forceinline__ T AtomicMax(T* at, std::common_type_t<T> value) const {
-    return static_cast<T>(atomicMax(Atomic(at), static_cast<AtomicType<T>>(value)));
-  }
-  template <typename T>
-  __device__ __forceinline__ T AtomicMin(T* at, std::common_type_t<T> value) const {
-    return static_cast<T>(atomicMin(Atomic(at), static_cast<AtomicType<T>>(value)));
-  }
+  CACHEINF_ATOMIC(AtomicAdd, atomicAdd)
+  CACHEINF_ATOMIC(AtomicOr, atomicOr)
+  CACHEINF_ATOMIC(AtomicAnd, atomicAnd)
+  CACHEINF_ATOMIC(AtomicMax, atomicMax)
+  CACHEINF_ATOMIC(AtomicMin, atomicMin)
+#undef CACHEINF_ATOMIC
 
   __device__ __forceinline__ void Barrier() const { __syncthreads(); }
   __device__ __forceinline__ bool BarrierAny(bool says_yes) const {
@@ -178,39 +178,15 @@ class RealThread {
 
   __device__ __forceinline__ void MultiplyTf32(float (&sums)[4], const unsigned (&a)[4],
                                                const unsigned (&b)[2]) const {
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-        "{%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#else
-    __trap();  // unreachable (DeviceFacts)
-#endif
+    CACHEINF_MULTIPLY_WARP("k8.row.col.f32.tf32.tf32.f32");
   }
   __device__ __forceinline__ void MultiplyHalf(float (&sums)[4], const unsigned (&a)[4],
                                                const unsigned (&b)[2]) const {
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-        "{%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#else
-    __trap();
-#endif
+    CACHEINF_MULTIPLY_WARP("k16.row.col.f32.f16.f16.f32");
   }
   __device__ __forceinline__ void MultiplyBfloat16(float (&sums)[4], const unsigned (&a)[4],
                                                    const unsigned (&b)[2]) const {
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-        "{%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#else
-    __trap();
-#endif
+    CACHEINF_MULTIPLY_WARP("k16.row.col.f32.bf16.bf16.f32");
   }
 
   __device__ __forceinline__ void ShowToWarpgroup() const {
@@ -275,9 +251,11 @@ class RealThread {
 
   // The type that one instruction moves.
   template <size_t bytes>
-  struct WordOf;
-  template <size_t bytes>
-  using Word = typename WordOf<bytes>::Type;
+  using Word = std::conditional_t<
+      bytes == 1, unsigned char,
+      std::conditional_t<
+          bytes == 2, unsigned short,
+          std::conditional_t<bytes == 4, unsigned, std::conditional_t<bytes == 8, uint2, uint4>>>>;
 
   // The types that atomicAdd and its like take.
   template <typename T>
@@ -304,28 +282,6 @@ class RealThread {
   }
 };
 
-template <>
-struct RealThread::WordOf<1> {
-  using Type = unsigned char;
-};
-template <>
-struct RealThread::WordOf<2> {
-  using Type = unsigned short;
-};
-template <>
-struct RealThread::WordOf<4> {
-  using Type = unsigned;
-};
-template <>
-struct RealThread::WordOf<8> {
-  using Type = uint2;
-};
-template <>
-struct RealThread::WordOf<16> {
-  using Type = uint4;
-};
-
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_REAL_THREAD_CUH_
