@@ -59,7 +59,7 @@ struct ServerShares {
   NamedTimes times;                       // kServerTimes
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
 
-  void Add(const ServerPart& part, const FrameTimes& times);
+  void Add(const ServerPart& part, const FrameTimes& frame);
 };
 
 // The result of a run.
