@@ -12,7 +12,6 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
-#include "common/base/output_files.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
 #include "common/config/constant_inputs.h"
@@ -20,7 +19,6 @@
 #include "common/model/load.h"
 #include "profiler/check_command.h"
 #include "profiler/fitted_clip.h"
-#include "profiler/import_table.h"
 #include "profiler/inspect.h"
 #include "profiler/link_command.h"
 #include "profiler/machine.h"
@@ -261,40 +259,6 @@ struct LinkOptions {
   }
 };
 
-struct ImportOptions {
-  ImportCommand import;
-  std::filesystem::path out;
-
-  void AddTo(CLI::App& app) {
-    CLI::App* command = app.add_subcommand(
-        "import", "Make a profile from a table of operators' times that was measured elsewhere.");
-    command->add_option("TABLE", import.table, "JSON (profiler/import_table.h)")->required();
-    AddSide(*command, &import.side);
-    CLI::Option* const speedup =
-        command
-            ->add_option("--speedup", import.speedup,
-                         "of the server over the robot, if the table has no times of the server")
-            ->check(FiniteRange(1e-3, 1e6));
-    command
-        ->add_option("--reference", import.references,
-                     "tables with times of both, to find the speedup")
-        ->excludes(speedup);
-    AddWatts(*command, &import.watts);
-    command->add_option("-o,--out", out, "file for the profile")->required();
-    command->callback([this] {
-      std::vector<NamedPath> inputs = {{"TABLE", import.table}};
-      for (const std::filesystem::path& path : import.references) {
-        inputs.push_back({"--reference", path});
-      }
-      CheckOverwriting(inputs, {{"--out", out}});
-      CheckWritable({{"--out", out}});
-      const Profile profile = ImportTable(import);
-      WriteFile(out, ToJsonText(profile));
-      std::cout << SummaryOf(profile);
-    });
-  }
-};
-
 }  // namespace
 
 struct ProfilerCommands::Options {
@@ -305,7 +269,6 @@ struct ProfilerCommands::Options {
   MachineOptions machine;
   MeasureOptions measure;
   LinkOptions link;
-  ImportOptions import;
 };
 
 ProfilerCommands::ProfilerCommands() : options_(std::make_unique<Options>()) {}
@@ -319,7 +282,6 @@ void ProfilerCommands::AddTo(CLI::App& app) {
   options_->machine.AddTo(app);
   options_->measure.AddTo(app);
   options_->link.AddTo(app);
-  options_->import.AddTo(app);
 }
 
 }  // namespace cacheinf

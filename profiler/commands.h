@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// The commands of cacheinf-profile: inspect, pack, scenes, machine, measure, link, import.
+// The commands of cacheinf-profile: inspect, pack, scenes, machine, measure, link.
 class ProfilerCommands {
  public:
   ProfilerCommands();

@@ -211,8 +211,7 @@ Profile ParseProfile(const std::string& text, const std::string& name) {
     return ReadFields<Profile>(JsonReader(text, name));
   } catch (const InputError& error) {
     throw InputError(fmt::format(
-        "{}; is this a profile of this version? cacheinf-profile measure or import makes a new "
-        "one",
+        "{}; is this a profile of this version? cacheinf-profile measure makes a new one",
         error.what()));
   }
 }

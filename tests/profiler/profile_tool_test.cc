@@ -118,7 +118,7 @@ TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {
             std::string::npos);
   EXPECT_EQ(Run("frobnicate").out,
             "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, check, pack, "
-            "scenes, machine, measure, link, import\n");
+            "scenes, machine, measure, link\n");
 }
 
 // Every mistake gives one line and exit code 2.

@@ -51,7 +51,7 @@ class CompareWithPaper : public FolderTest {
     more.insert(
         more.begin(),
         {SourceFolder() / "scripts" / "compare_with_paper", "--testbed", folder_, "--programs",
-         fs::path(ProgramPath("cacheinf-profile")).parent_path(), "--out", folder_ / "out"});
+         fs::path(ProgramPath("cacheinf-schedule")).parent_path(), "--out", folder_ / "out"});
     const CommandResult result = RunCommand(more);
     EXPECT_EQ(result.exit_code, 0) << result.error;
     std::set<std::string> lines;
