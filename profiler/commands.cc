@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -28,22 +28,6 @@
 
 namespace cacheinf {
 namespace {
-
-void AddSide(CLI::App& command, Side* side) {
-  const auto words = WordsOf(Side());
-  command
-      .add_option_function<std::string>(
-          "--side", [side](const std::string& name) { *side = *ValueOf<Side>(name); },
-          "which side this machine is")
-      ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())))
-      ->required();
-}
-
-void AddWatts(CLI::App& command, std::vector<double>* watts) {
-  command.add_option("--watts", *watts, "power of the machine: computing, sending, waiting")
-      ->expected(3)
-      ->check(FiniteRange(0.0, 1e6));
-}
 
 struct ModelOptions {
   std::filesystem::path model;
@@ -167,12 +151,7 @@ struct ScenesOptions {
                         "number of shapes, in and around the picture");
     command->add_option("--moving-share", scenes.scene.moving_share,
                         "share of the shapes that move");
-    const auto set_camera = [this](const std::string& name) {
-      scenes.scene.camera = *ValueOf<CameraMotion>(name);
-    };
-    const auto words = WordsOf(CameraMotion());
-    command->add_option_function<std::string>("--camera", set_camera, "how the camera moves")
-        ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())));
+    AddWord(*command, "--camera", scenes.scene.camera, "how the camera moves");
     command->add_option("--illumination", scenes.scene.illumination,
                         "amplitude of the changing light, 0 to 1");
     command->add_option("--noise", scenes.scene.noise, "standard deviation, in 8-bit levels");
@@ -206,7 +185,7 @@ struct MeasureOptions {
     config.AddTo(*command, RobotConfig().Fields(),
                  {"--model", "--shape", "--threads", "--backend", "--scheme", "--slice-codec",
                   "--log-level"});
-    AddSide(*command, &measure.request.side);
+    AddWord(*command, "--side", measure.request.side, "which side this machine is")->required();
     command->add_option("--clip", measure.request.clips,
                         "frames to measure on: a video, a folder of pictures, generated[:…]; may "
                         "be repeated (default: generated motion)");
@@ -218,7 +197,11 @@ struct MeasureOptions {
         command->add_option("--seconds", measure.request.seconds, "seconds that it may take")
             ->check(FiniteRange(1.0, 86400.0));
     command->add_flag("--quick", is_quick, "15 seconds instead of 60")->excludes(seconds);
-    AddWatts(*command, &measure.request.watts);
+    command
+        ->add_option("--watts", measure.request.watts,
+                     "power of the machine: computing, sending, waiting")
+        ->expected(3)
+        ->check(FiniteRange(0.0, 1e6));
     command->add_option("-o,--out", measure.out, "file for the profile")->required();
     command->add_flag("--force", measure.measure_again,
                       "measure again, even if the file already holds this profile");
@@ -261,27 +244,11 @@ struct LinkOptions {
 
 }  // namespace
 
-struct ProfilerCommands::Options {
-  InspectOptions inspect;
-  CheckOptions check;
-  PackOptions pack;
-  ScenesOptions scenes;
-  MachineOptions machine;
-  MeasureOptions measure;
-  LinkOptions link;
-};
-
-ProfilerCommands::ProfilerCommands() : options_(std::make_unique<Options>()) {}
-ProfilerCommands::~ProfilerCommands() = default;
-
-void ProfilerCommands::AddTo(CLI::App& app) {
-  options_->inspect.AddTo(app);
-  options_->check.AddTo(app);
-  options_->pack.AddTo(app);
-  options_->scenes.AddTo(app);
-  options_->machine.AddTo(app);
-  options_->measure.AddTo(app);
-  options_->link.AddTo(app);
+void AddProfilerCommands(CLI::App& app) {
+  // Callbacks use them until the program ends.
+  static auto& commands = *new std::tuple<InspectOptions, CheckOptions, PackOptions, ScenesOptions,
+                                          MachineOptions, MeasureOptions, LinkOptions>();
+  std::apply([&app](auto&... command) { (command.AddTo(app), ...); }, commands);
 }
 
 }  // namespace cacheinf

@@ -11,8 +11,7 @@ namespace {
 int Main(int argc, char** argv) {
   CLI::App app("Looks into models, packs them, and describes the machine.", "cacheinf-profile");
   app.require_subcommand(1);
-  cacheinf::ProfilerCommands commands;
-  commands.AddTo(app);
+  cacheinf::AddProfilerCommands(app);
   return cacheinf::ParseCommandLine(app, CACHEINF_VERSION, argc, argv).value_or(0);
 }
 

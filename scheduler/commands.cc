@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,14 +43,10 @@ struct ProfileOptions {
   void AddTo(CLI::App& command, const char* robot_help, const char* server_help) {
     command.add_option("--robot-profile", robot, robot_help);
     command.add_option("--server-profile", server, server_help);
-    command
-        .add_option("--robot-slowdown", robot_slowdown,
-                    "the robot takes this many times as long as measured, as --emulate makes it")
-        ->check(FiniteRange(1e-3, 1e6))
-        ->capture_default_str();
-    command.add_option("--server-slowdown", server_slowdown, "the same for the server")
-        ->check(FiniteRange(1e-3, 1e6))
-        ->capture_default_str();
+    AddNumber(command, "--robot-slowdown", robot_slowdown,
+              "the robot takes this many times as long as measured, as --emulate makes it", 1e-3,
+              1e6);
+    AddNumber(command, "--server-slowdown", server_slowdown, "the same for the server", 1e-3, 1e6);
   }
   void AddRequiredTo(CLI::App& command) {
     AddTo(command, "file from cacheinf-profile measure", "file from cacheinf-profile measure");
@@ -97,9 +94,8 @@ struct SituationOptions {
 
   void AddTo(CLI::App& command) {
     command.add_option("--mbit", mbit, "bandwidth both ways, Mbit/s")->check(FiniteRange(0.0, 1e9));
-    command.add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
-        ->check(FiniteRange(0.0, 1.0))
-        ->capture_default_str();
+    AddNumber(command, "--robot-work", robot_work, "share of a dense frame's work, 0 to 1", 0.0,
+              1.0);
     command
         .add_option("--server-work", server_work,
                     "the same on the server (default: as on the robot)")
@@ -165,15 +161,9 @@ struct SolveCommand {
     command->add_option("--shares", shares, "steps of the share of work, on each side")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
-    command->add_option("--least-mbit", least_mbit, "the slowest link")
-        ->check(FiniteRange(1e-3, 1e6))
-        ->capture_default_str();
-    command->add_option("--most-mbit", most_mbit, "the fastest link")
-        ->check(FiniteRange(1e-3, 1e6))
-        ->capture_default_str();
-    command->add_option("--round-trip-ms", round_trip_ms, "round trip of the link")
-        ->check(FiniteRange(0.0, 1e5))
-        ->capture_default_str();
+    AddNumber(*command, "--least-mbit", least_mbit, "the slowest link", 1e-3, 1e6);
+    AddNumber(*command, "--most-mbit", most_mbit, "the fastest link", 1e-3, 1e6);
+    AddNumber(*command, "--round-trip-ms", round_trip_ms, "round trip of the link", 0.0, 1e5);
     command
         ->add_option("--server-queue-ms", server_queue_ms, "how long a frame waits for the server")
         ->check(FiniteRange(0.0, 1e5))
@@ -394,19 +384,15 @@ struct FollowCommand {
     command->add_option("TRACE", trace, "CSV: seconds,megabits_per_second")->required();
     command->footer(PlannerHelp());
     profiles.AddRequiredTo(*command);
-    command->add_option("--mean-mbit", mean_mbit, "scale the trace to this mean; 0: leave it")
-        ->check(FiniteRange(0.0, 1e6))
-        ->capture_default_str();
-    command->add_option("--robot-work", robot_work, "share of a dense frame's work, 0 to 1")
-        ->check(FiniteRange(0.0, 1.0))
-        ->capture_default_str();
+    AddNumber(*command, "--mean-mbit", mean_mbit, "scale the trace to this mean; 0: leave it", 0.0,
+              1e6);
+    AddNumber(*command, "--robot-work", robot_work, "share of a dense frame's work, 0 to 1", 0.0,
+              1.0);
     command
         ->add_option("--server-work", server_work,
                      "the same on the server (default: as on the robot)")
         ->check(FiniteRange(0.0, 1.0));
-    command->add_option("--round-trip-ms", round_trip_ms, "round trip of the link")
-        ->check(FiniteRange(0.0, 1e5))
-        ->capture_default_str();
+    AddNumber(*command, "--round-trip-ms", round_trip_ms, "round trip of the link", 0.0, 1e5);
     command->add_option("--json", json, "also write the table as JSON");
     command->callback([this] { Run(); });
   }
@@ -461,25 +447,11 @@ struct ValidateCommand {
 
 }  // namespace
 
-struct SchedulerCommands::Options {
-  SolveCommand solve;
-  ShowCommand show;
-  ExplainCommand explain;
-  CompareCommand compare;
-  FollowCommand follow;
-  ValidateCommand validate;
-};
-
-SchedulerCommands::SchedulerCommands() : options_(std::make_unique<Options>()) {}
-SchedulerCommands::~SchedulerCommands() = default;
-
-void SchedulerCommands::AddTo(CLI::App& app) {
-  options_->solve.AddTo(app);
-  options_->show.AddTo(app);
-  options_->explain.AddTo(app);
-  options_->compare.AddTo(app);
-  options_->follow.AddTo(app);
-  options_->validate.AddTo(app);
+void AddSchedulerCommands(CLI::App& app) {
+  // Callbacks use them until the program ends.
+  static auto& commands = *new std::tuple<SolveCommand, ShowCommand, ExplainCommand, CompareCommand,
+                                          FollowCommand, ValidateCommand>();
+  std::apply([&app](auto&... command) { (command.AddTo(app), ...); }, commands);
 }
 
 }  // namespace cacheinf

@@ -12,8 +12,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Finds the best plan for every situation from two profiles, and explains it.",
                "cacheinf-schedule");
   app.require_subcommand(1);
-  cacheinf::SchedulerCommands commands;
-  commands.AddTo(app);
+  cacheinf::AddSchedulerCommands(app);
   return cacheinf::ParseCommandLine(app, CACHEINF_VERSION, argc, argv).value_or(0);
 }
 

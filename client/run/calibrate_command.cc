@@ -4,6 +4,7 @@
 #include <set>
 
 #include "common/base/clock.h"
+#include "common/base/command_line.h"
 #include "common/base/log.h"
 #include "common/base/program.h"
 
@@ -33,16 +34,9 @@ void CalibrateCommand::AddTo(CLI::App& app) {
                    "agreement with dense answers to reach: F1 of boxes, mIoU of maps, PCK, top-1, "
                    "or 1 minus the relative error")
       ->capture_default_str();
-  const auto set_by = [this](const std::string& name) {
-    options_.by = *ValueOf<CalibrationOptions::By>(name);
-  };
-  const auto words = WordsOf(options_.by);
-  command_
-      ->add_option_function<std::string>(
-          "--by", set_by,
+  AddWord(*command_, "--by", options_.by,
           "what to minimise: work, which is the same everywhere (the default), or the time of "
-          "answer and refresh on this machine")
-      ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())));
+          "answer and refresh on this machine");
   command_->add_option("--skip", options_.skip, "frames to skip at the start of the clip")
       ->capture_default_str();
   command_->add_option("--frames", options_.frames, "the most frames to use")

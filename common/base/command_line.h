@@ -5,10 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/words.h"
 
 namespace cacheinf {
 
@@ -46,6 +48,21 @@ inline CLI::Validator FiniteRange(double least, double most) {
     return is_inside ? "" : fmt::format("{} is not between {} and {}", text, least, most);
   };
   return {check, fmt::format("FLOAT in [{} - {}]", least, most)};
+}
+
+// Adds an option for a number between both, of which help shows the default.
+inline void AddNumber(CLI::App& command, const char* name, double& number, const char* help,
+                      double least, double most) {
+  command.add_option(name, number, help)->check(FiniteRange(least, most))->capture_default_str();
+}
+
+// Adds an option for one of an enum's words.
+template <typename Enum>
+CLI::Option* AddWord(CLI::App& command, const char* name, Enum& value, const char* help) {
+  const auto words = WordsOf(value);
+  const auto set = [&value](const std::string& word) { value = *ValueOf<Enum>(word); };
+  return command.add_option_function<std::string>(name, set, help)
+      ->check(CLI::IsMember(std::set<std::string>(words.begin(), words.end())));
 }
 
 }  // namespace cacheinf
