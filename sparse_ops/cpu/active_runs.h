@@ -7,8 +7,7 @@
 #include "sparse_ops/active_pixels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Active pixels in one order, numbered from 0: image by image, run by run. A row that is all active
 // is one run as wide as the map. So threads share out active pixels, not rows.
@@ -90,7 +89,6 @@ class ActiveRuns {
   int count_;
 };
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_ACTIVE_RUNS_H_

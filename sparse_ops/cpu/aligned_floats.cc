@@ -6,8 +6,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 constexpr std::align_val_t kVectorAlignment{64};
@@ -36,5 +35,4 @@ AlignedFloats::AlignedFloats(size_t count) {
   std::fill_n(memory, count, 0.0f);
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

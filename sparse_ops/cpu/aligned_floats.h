@@ -5,8 +5,7 @@
 #include <memory>
 #include <new>
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Numbers that start as zero, aligned for any vector. Large blocks lie in large pages if the system
 // has them.
@@ -27,7 +26,6 @@ class AlignedFloats {
   std::unique_ptr<float[], Free> memory_;
 };
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_ALIGNED_FLOATS_H_

@@ -7,8 +7,7 @@
 #include "sparse_ops/cpu/window_kernels.h"
 #include "sparse_ops/reference/reference.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 bool IsContiguousAlong(const ConstTensorView& view, int axis) {
@@ -274,5 +273,4 @@ void Compute(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

@@ -5,8 +5,7 @@
 
 // Resizing of 8-bit pictures in integers: the same bytes on every machine.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 inline constexpr int kBlendBits = 11;   // weights of two neighbours are of 1 / 2048
 inline constexpr int kMixedBits = 7;    // what is left of them in a row that mix_columns writes
@@ -63,7 +62,6 @@ struct BlendKernels {
 // The kernels for the best target of this machine.
 const BlendKernels& ChooseBlendKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_BLEND_KERNELS_H_

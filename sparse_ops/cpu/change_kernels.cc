@@ -8,9 +8,7 @@
 #include "sparse_ops/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int kPixelsTogether = 16;
@@ -126,9 +124,7 @@ const ChangeKernels& TargetChangeKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -7,8 +7,7 @@
 
 // The change test for equally spaced pixels, several at a time.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 inline constexpr int kChangeLanes = 16;  // of ops.h
 
@@ -35,7 +34,6 @@ struct ChangeKernels {
 // The kernels for the best target of this machine.
 const ChangeKernels& ChooseChangeKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_CHANGE_KERNELS_H_

@@ -1,7 +1,6 @@
 #include "sparse_ops/cpu/change_test.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 size_t TestScratchFloats(int width, int channels, int threads) {
   // A part's last run may begin with its last pixel.
@@ -9,5 +8,4 @@ size_t TestScratchFloats(int width, int channels, int threads) {
   return pixels * static_cast<size_t>(channels) * static_cast<size_t>(threads);
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

@@ -10,8 +10,7 @@
 #include "sparse_ops/cpu/change_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Write-if-changed for pixels of a map of `channels` channels, as ChangeTest defines it. The memory
 // of old and new values must not overlap.
@@ -137,7 +136,6 @@ void RunWithTest(const ImageView& output, const ActivePixels& pixels, const Chan
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_CHANGE_TEST_H_

@@ -6,8 +6,7 @@
 // Colours of ITU-R BT.601, luma 16 to 235, in integers of 1 / 65536: the same bytes on every
 // machine. 2 × 2 pixels share the chroma of their mean.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Pixels are red, green, blue, or the reverse if `is_blue_first`.
 struct ColourKernels {
@@ -23,7 +22,6 @@ struct ColourKernels {
 // The kernels for the best target of this machine.
 const ColourKernels& ChooseColourKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_COLOUR_KERNELS_H_

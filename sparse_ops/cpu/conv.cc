@@ -6,8 +6,7 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/parts.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // If weights do not stay in the second-level cache, each block runs through at least this many
@@ -633,5 +632,4 @@ void Conv::FillRowsOfTaps(const ConstImageView& input, const Phase& phase, const
   }
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

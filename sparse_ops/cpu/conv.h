@@ -11,8 +11,7 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 class PixelTest;
 
@@ -161,7 +160,6 @@ class Conv {
   PixelEpilogue epilogue_;
 };
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_CONV_H_

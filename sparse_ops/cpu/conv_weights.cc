@@ -8,8 +8,7 @@
 
 // What a convolution prepares before it runs: the phases of its output, and their weights.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 constexpr size_t kCachedBlockBytes = 896 * 1024;
@@ -239,5 +238,4 @@ void Conv::PackDepthwise(const ConvArgs& args, const std::vector<int>& kernel_ta
       phase.weights.data(), bias_.data(), slopes_.data(), channels, padded, epilogue_};
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

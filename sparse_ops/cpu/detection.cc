@@ -9,8 +9,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/selection.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // Decodes a row of cells: their boxes for one anchor.
@@ -124,5 +123,4 @@ void Compute(const NonMaxSuppressionArgs& args, ThreadPool&) {
   reference::KeepBest(args, CollectFromRows(args));
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

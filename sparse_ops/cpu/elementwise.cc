@@ -7,8 +7,7 @@
 #include "sparse_ops/cpu/runs.h"
 #include "sparse_ops/reference/reference.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // Strides of one number per channel (dimension 1), or of one number for all.
@@ -214,5 +213,4 @@ void Compute(const BinaryArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

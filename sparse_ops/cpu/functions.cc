@@ -11,9 +11,7 @@
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 // Flattened, because calling functions of function_core.inc with vectors would push their constants
@@ -134,9 +132,7 @@ const FunctionKernels& TargetFunctionKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

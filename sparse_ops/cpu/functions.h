@@ -7,8 +7,7 @@
 
 // Functions of one and of two numbers (sparse_ops/function.h) on contiguous numbers.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // out[i] = f(in[i]); `out` may be `in`.
 using FunctionKernel = void (*)(const Function& function, const float* in, float* out,
@@ -55,7 +54,6 @@ struct FunctionKernels {
 // The kernels for the best target of this machine.
 const FunctionKernels& ChooseFunctionKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_FUNCTIONS_H_

@@ -8,8 +8,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/view_transforms.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 void CopyNumbers(const float* from, int64_t from_step, float* to, int64_t to_step, int64_t count) {
@@ -324,5 +323,4 @@ void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels, ThreadPoo
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

@@ -6,8 +6,7 @@
 
 #include "sparse_ops/views.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 inline int DivideUp(int a, int b) { return (a + b - 1) / b; }
 inline int RoundUp(int a, int b) { return DivideUp(a, b) * b; }
@@ -25,7 +24,6 @@ inline Range Part(int size, int grain, int index, int parts) {
   return {static_cast<int>(begin), static_cast<int>(std::min<int64_t>(end, size))};
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_PARTS_H_

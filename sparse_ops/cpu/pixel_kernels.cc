@@ -9,9 +9,7 @@
 #include "sparse_ops/cpu/pixel_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 // Tiles: this many pixels by so many vectors of output channels are summed in registers. Tiles of
@@ -583,9 +581,7 @@ const PixelKernels& TargetPixelKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

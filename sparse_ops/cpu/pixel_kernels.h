@@ -12,8 +12,7 @@
 // with a pointer to the input under each tap, and compute some output channels of each. A pixel's
 // bits do not depend on its place in a list.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 inline constexpr int kListPixels = 24;  // a multiple of every tile's pixels
 inline constexpr int kRowGrain = 12;    // for conv_row: a multiple of half of every tile's pixels
@@ -116,7 +115,6 @@ struct PixelKernels {
 // The kernels for the best target of this machine.
 const PixelKernels& ChoosePixelKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_PIXEL_KERNELS_H_

@@ -14,9 +14,7 @@
 // Holds the sums of some pixels in registers, and applies their epilogue on the way to the outputs.
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 
 // The pixels of a tile as the epilogue sees them: of a list or of a row, with addresses computed
 // only where they are used.
@@ -326,9 +324,7 @@ struct Tile {
   Floats sums[kPixels][kVectors];
 };
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_PIXEL_TILES_INL_H_

@@ -7,8 +7,7 @@
 #include "sparse_ops/cpu/pixel_kernels.h"
 #include "sparse_ops/reference/reference.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // Views the rows of a tensor's last dimension as pixels of a one-row picture. False unless they are
@@ -193,5 +192,4 @@ void MatMul(const MatMulArgs& args, ThreadPool& pool, float* scratch) {
   }
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

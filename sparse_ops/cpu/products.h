@@ -9,8 +9,7 @@
 
 // Matrix products on the kernels of convolutions: a row of the left matrix is a pixel.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Computes what LinearArgs says.
 class Linear {
@@ -35,7 +34,6 @@ size_t MatMulScratchFloats(const MatMulArgs& args);
 
 void MatMul(const MatMulArgs& args, ThreadPool& pool, float* scratch);
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_PRODUCTS_H_

@@ -11,9 +11,7 @@
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 // The 16 lanes of ops.h, in as many vectors as they need.
@@ -170,9 +168,7 @@ const RowKernels& TargetRowKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

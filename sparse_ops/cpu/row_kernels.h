@@ -5,8 +5,7 @@
 
 // Kernels over contiguous numbers: the channels of a pixel, or the last dimension of a tensor.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 struct RowKernels {
   // In lanes, as ops.h says.
@@ -30,7 +29,6 @@ struct RowKernels {
 // The kernels for the best target of this machine.
 const RowKernels& ChooseRowKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_ROW_KERNELS_H_

@@ -9,8 +9,7 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/views.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Splits the elements of several operands with the same dims into few long runs: sorts axes by the
 // first operand's strides, drops those of size 1, and merges axes that lie end to end in all
@@ -192,7 +191,6 @@ class Runs {
   Strides column_ = {};
 };
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_RUNS_H_

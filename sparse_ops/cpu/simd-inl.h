@@ -16,9 +16,7 @@
 #define CACHEINF_UNROLL _Pragma("GCC unroll 32")
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -96,9 +94,7 @@ HWY_INLINE Floats AddSquaredChange(Floats lanes, Floats fresh, Floats stored,
   return Fma(change, change, lanes);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_SIMD_INL_H_

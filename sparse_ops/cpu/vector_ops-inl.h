@@ -14,9 +14,7 @@
 #include "sparse_ops/specs.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 
 // The number type of function_core.inc: one vector.
 struct VectorOps {
@@ -142,9 +140,7 @@ struct VectorGroupOps {
 
 #include "sparse_ops/function_core.inc"
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_VECTOR_OPS_INL_H_

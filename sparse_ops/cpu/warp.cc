@@ -5,8 +5,7 @@
 #include "sparse_ops/mask/bits.h"
 #include "sparse_ops/mask/mask.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 static_assert(WarpSources::kMaxCount == bits::kWordBits, "sources are those of a mask's word");
@@ -45,5 +44,4 @@ void Compute(const WarpArgs& args, ThreadPool& pool) {
   }
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

@@ -5,8 +5,7 @@
 
 #include "sparse_ops/warp.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // The sources of neighbouring pixels of a row, in fractions of a pixel from the centre of the
 // first: u' and v' of warp.h, or for kNearest the whole pixel.
@@ -31,7 +30,6 @@ struct WarpKernels {
 // The kernels for the best target of this machine.
 const WarpKernels& ChooseWarpKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_WARP_KERNELS_H_

@@ -10,9 +10,7 @@
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int kSumLanes = 16;  // of ops.h, whatever the vectors
@@ -163,9 +161,7 @@ const WindowKernels& TargetWindowKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -7,8 +7,7 @@
 
 // Kernels that compute one output pixel from a rectangle of input pixels, channel by channel.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 // Input pixels rows × columns, steps (in floats) apart.
 struct PixelGrid {
@@ -41,7 +40,6 @@ struct WindowKernels {
 // The kernels for the best target of this machine.
 const WindowKernels& ChooseWindowKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_WINDOW_KERNELS_H_

@@ -6,8 +6,7 @@
 #include "sparse_ops/cpu/window_kernels.h"
 #include "sparse_ops/resize_taps.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // The taps of one axis of a pool's window.
@@ -249,5 +248,4 @@ void Compute(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

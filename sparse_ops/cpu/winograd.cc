@@ -5,8 +5,7 @@
 #include "sparse_ops/cpu/change_test.h"
 #include "sparse_ops/cpu/parts.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 namespace {
 
 // A batch's transformed tiles and products should stay in the second-level cache. The weights, read
@@ -330,5 +329,4 @@ void Winograd::GatherPatch(const ConstImageView& input, const Tile& tile, int fi
   }
 }
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu

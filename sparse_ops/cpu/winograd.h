@@ -11,8 +11,7 @@
 #include "sparse_ops/cpu/winograd_kernels.h"
 #include "sparse_ops/ops.h"
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 class PixelTest;
 
@@ -85,7 +84,6 @@ class Winograd {
   PixelEpilogue epilogue_;
 };
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_WINOGRAD_H_

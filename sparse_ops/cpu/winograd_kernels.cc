@@ -8,9 +8,7 @@
 #include "sparse_ops/cpu/vector_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cacheinf {
-namespace cpu {
-namespace HWY_NAMESPACE {
+namespace cacheinf::cpu::HWY_NAMESPACE {
 namespace {
 
 // Products: this many tiles by so many vectors of output channels are summed in registers. All
@@ -321,9 +319,7 @@ const WinogradKernels& TargetWinogradKernels() {
   return kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -10,8 +10,7 @@
 // transformed tiles with transformed weights, one matrix product per frequency. They know no
 // picture. A tile's bits do not depend on its place among others.
 
-namespace cacheinf {
-namespace cpu {
+namespace cacheinf::cpu {
 
 inline constexpr int kTileSize = kWinogradTile;
 inline constexpr int kTilePixels = 16;                // of the output, row by row
@@ -71,7 +70,6 @@ struct WinogradKernels {
 // The kernels for the best target of this machine.
 const WinogradKernels& ChooseWinogradKernels();
 
-}  // namespace cpu
-}  // namespace cacheinf
+}  // namespace cacheinf::cpu
 
 #endif  // CACHEINF_SPARSE_OPS_CPU_WINOGRAD_KERNELS_H_

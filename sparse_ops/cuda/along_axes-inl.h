@@ -8,8 +8,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/row_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace along_axes {
 
 using AxisSet = std::array<bool, TensorView::kMaxRank>;
@@ -200,7 +199,6 @@ void Compute(const Launcher<Device>& to, const ReduceArgs& args, const Pixels& p
   along_axes::LaunchReduceGroups(to, args, pixels.count);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_ALONG_AXES_INL_H_

@@ -9,8 +9,7 @@
 
 #include "sparse_ops/cuda/device.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Gives out pieces of a few large allocations, which it keeps. Buffer<Arena<Device>, T> owns such a
 // piece. A freed piece may be given out again at once: with more than one stream, wait first.
@@ -84,7 +83,6 @@ class Arena {
   Pieces used_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_ARENA_H_

@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/cuda/settle.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Settles pixels whose fresh values lie in a map of their own, because several blocks share a
 // pixel's channels or the kernel writes them one by one.
@@ -35,7 +34,6 @@ struct SettlePixels {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CHANGE_KERNELS_H_

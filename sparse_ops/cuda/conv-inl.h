@@ -7,8 +7,7 @@
 #include "sparse_ops/cuda/conv.h"
 #include "sparse_ops/cuda/conv_weights.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace conv {
 
 template <class Device, typename T>
@@ -171,7 +170,6 @@ void Conv<Device>::LaunchDirect(typename Device::Stream& stream, const ConvWork&
                  ConvDirect<is_depthwise>{work, walk, spec_.rows, spec_.columns, spec_.transposed});
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_INL_H_

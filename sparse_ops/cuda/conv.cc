@@ -7,8 +7,7 @@
 #include "sparse_ops/cuda/real/device.h"
 #endif
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 template class Conv<EmulatedDevice>;
 template class Winograd<EmulatedDevice>;
@@ -17,5 +16,4 @@ template class Conv<RealDevice>;
 template class Winograd<RealDevice>;
 #endif
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

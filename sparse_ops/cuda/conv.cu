@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/real/launch.cuh"
 #include "sparse_ops/cuda/winograd_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Wide);
 CACHEINF_INSTANTIATE(ConvGemms<Precision::kExact>::Middle);
@@ -25,5 +24,4 @@ CACHEINF_INSTANTIATE(ListWinogradTiles);
 CACHEINF_INSTANTIATE(TransformWinogradInput);
 CACHEINF_INSTANTIATE(TransformWinogradOutput);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

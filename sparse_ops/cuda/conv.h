@@ -11,8 +11,7 @@
 #include "sparse_ops/cuda/settle.h"
 #include "sparse_ops/ops.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // A convolution (ConvArgs) with its packed weights on the device. Immutable, so several streams may
 // run it at once.
@@ -66,7 +65,6 @@ class Conv {
   Memory<int64_t> phase_weights_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_H_

@@ -15,8 +15,7 @@
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Where taps lie along one axis. Output o belongs to phase o % phases, and outputs of one phase
 // have the same taps of the kernel. A plain convolution has one phase, a transposed one as many as
@@ -574,7 +573,6 @@ struct WarpgroupGemms {
   using Wide = Middle;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_KERNELS_H_

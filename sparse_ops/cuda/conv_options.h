@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // The format of what a convolution multiplies. It always sums in single precision.
 enum class Precision : uint8_t {
@@ -31,7 +30,6 @@ struct ConvOptions {
   int small_tiles_up_to = -1;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_OPTIONS_H_

@@ -3,8 +3,7 @@
 #include "sparse_ops/cuda/conv_kernels.h"
 #include "sparse_ops/cuda/real/launch.cuh"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kTf32>::Middle);
 CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kTf32>::Narrow);
@@ -13,5 +12,4 @@ CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kHalf>::Narrow);
 CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kBfloat16>::Middle);
 CACHEINF_INSTANTIATE(WarpgroupGemms<Precision::kBfloat16>::Narrow);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

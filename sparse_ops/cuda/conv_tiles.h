@@ -9,8 +9,7 @@
 
 // How a block's threads multiply a tile of pixels by a tile of output channels.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 constexpr int kConvThreads = 128;  // per block
 
@@ -267,7 +266,6 @@ class WarpgroupTile : public MatrixTile<precision, 1, pixel_tiles, channel_tiles
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_TILES_H_

@@ -6,8 +6,7 @@
 
 #include "sparse_ops/cuda/numbers.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 int ToFours(int count) { return (count + 3) / 4 * 4; }
@@ -157,5 +156,4 @@ ConvWeights PackConvWeights(const ConvArgs& args, Precision precision) {
   return WeightPacker(args, precision).Pack();
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

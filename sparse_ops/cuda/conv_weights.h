@@ -7,8 +7,7 @@
 #include "sparse_ops/cuda/conv_kernels.h"
 #include "sparse_ops/ops.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // A convolution's weights, on the host, as the kernels take them.
 struct ConvWeights {
@@ -29,7 +28,6 @@ struct ConvWeights {
 // REQUIRES: weights on the host. Of the views it reads only the channels.
 ConvWeights PackConvWeights(const ConvArgs& args, Precision precision);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_CONV_WEIGHTS_H_

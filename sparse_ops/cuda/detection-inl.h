@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/detection_kernels.h"
 #include "sparse_ops/cuda/operators.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 template <class Device>
 void Compute(const Launcher<Device>& to, const DecodeBoxesArgs& args, const Pixels& pixels) {
@@ -61,7 +60,6 @@ void Compute(const Launcher<Device>& to, const NonMaxSuppressionArgs& args, cons
   to.Launch({1}, keep, KeepBestCandidates::kSharedBytes);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_DETECTION_INL_H_

@@ -10,8 +10,7 @@
 
 // Kernels of a detector's last operators.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 inline constexpr int kBoxNumbers = 4;  // of a row; objectness and classes follow
 
@@ -320,7 +319,6 @@ struct KeepBestCandidates {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_DETECTION_KERNELS_H_

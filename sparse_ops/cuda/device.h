@@ -107,8 +107,7 @@
 #define CACHEINF_NO_UNROLL
 #endif
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 class DeviceError : public std::runtime_error {
  public:
@@ -176,7 +175,6 @@ class Buffer {
   size_t count_ = 0;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_DEVICE_H_

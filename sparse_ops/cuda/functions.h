@@ -9,8 +9,7 @@
 
 // The functions of function.h, with the same bits, for kernels.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Long functions, of which a file's kernels share one copy.
 #ifdef __CUDACC__
@@ -109,7 +108,6 @@ CACHEINF_HOST_DEVICE inline float Minimum(float a, float b) {
 CACHEINF_HOST_DEVICE inline float ExpOf(float x) { return scalar::Exp(scalar::Ops(), x); }
 CACHEINF_HOST_DEVICE inline float LogOf(float x) { return scalar::Log(scalar::Ops(), x); }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_FUNCTIONS_H_

@@ -12,8 +12,7 @@
 // Kernels of operators along several axes. A group is all elements along these axes at one position
 // of the others. A block takes one group, or several side by side.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // The axes of a group, outermost first, and how a block reduces them. Each thread reduces rows
 // along the last axis into shared memory; then the block reduces these results along the axes
@@ -248,7 +247,6 @@ struct NormalizeGroups {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_GROUP_KERNELS_H_

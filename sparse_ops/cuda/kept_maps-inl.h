@@ -6,8 +6,7 @@
 #include "sparse_ops/cuda/pointwise_kernels.h"
 #include "sparse_ops/cuda/warp_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace kept_maps {
 
 template <class Device>
@@ -76,7 +75,6 @@ void Shift(Device& device, typename Device::Stream& stream, const TensorView& ma
   }
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_KEPT_MAPS_INL_H_

@@ -5,8 +5,7 @@
 
 // Reductions in the sixteen lanes of ops.h, by one thread or by half a warp, and a warp's sums.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 constexpr int kLanes = 16;
 
@@ -74,7 +73,6 @@ CACHEINF_KERNEL float CombineHalfWarp(const Thread& thread, float lane, const Co
   return thread.Shuffle(lane, thread.Lane() / kLanes * kLanes);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_LANES_H_

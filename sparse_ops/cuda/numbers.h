@@ -30,8 +30,7 @@
 // The products are exact. The stand-in computes sum = fma(a, b, sum) with k ascending. A GPU has an
 // order and a rounding of its own, so results agree only to within that.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 CACHEINF_HOST_DEVICE inline uint64_t MatrixDescriptor(uint32_t shared_address, int leading_bytes,
                                                       int stride_bytes) {
@@ -148,7 +147,6 @@ CACHEINF_HOST_DEVICE inline uint32_t PackBfloat16s(float low, float high) {
 #endif
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_NUMBERS_H_

@@ -11,8 +11,7 @@
 #include "sparse_ops/cuda/real/device.h"
 #endif
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 template <class Device, class Args>
 void Compute(Device& device, typename Device::Stream& stream, const Args& args,
@@ -71,5 +70,4 @@ CACHEINF_ALL_OPERATORS;
 #undef CACHEINF_DEVICE
 #endif
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

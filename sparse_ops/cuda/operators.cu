@@ -10,8 +10,7 @@
 #include "sparse_ops/cuda/warp_kernels.h"
 #include "sparse_ops/cuda/window_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 CACHEINF_INSTANTIATE(MapElements);
 CACHEINF_INSTANTIATE(CombineElements);
@@ -38,5 +37,4 @@ CACHEINF_INSTANTIATE(KeepBestCandidates);
 CACHEINF_INSTANTIATE(SettlePixels);
 CACHEINF_INSTANTIATE(WarpMap);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -15,8 +15,7 @@
 //
 // REQUIRES: tensors of less than 2^31 elements, and batches of less than 2^16 images.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Computes the pixels of an output that is a map. Computes any other output whole, and maps of
 // GatherElementsArgs, TopKArgs and GroupNormArgs too, unless the pixels' count, which only the
@@ -57,7 +56,6 @@ template <class Device>
 void ScatterPixels(Device& device, typename Device::Stream& stream, const float* packed,
                    const Pixels& pixels, const ImageView& map);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_OPERATORS_H_

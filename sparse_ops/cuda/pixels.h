@@ -1,8 +1,7 @@
 #ifndef CACHEINF_SPARSE_OPS_CUDA_PIXELS_H_
 #define CACHEINF_SPARSE_OPS_CUDA_PIXELS_H_
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // The output pixels that a launch computes, in every image of a batch. Pixel i is list[i], or
 // first + i without a list, and stands for row * width + column. A launch writes no other pixel.
@@ -13,7 +12,6 @@ struct Pixels {
   int most = 0;  // the count is never larger
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_PIXELS_H_

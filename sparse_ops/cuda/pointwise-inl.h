@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/pointwise_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace pointwise {
 
 // The strides of an operand with one entry for every index along `axis`.
@@ -145,7 +144,6 @@ void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTenso
   pointwise::LaunchPad(Launcher<Device>{device, stream}, args, pixels, /*keeps_outside=*/true);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_POINTWISE_INL_H_

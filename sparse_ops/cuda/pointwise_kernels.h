@@ -10,8 +10,7 @@
 
 // Kernels of operators whose output elements depend on one element of each operand.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // activation(x) or activation(fma(x, scale, shift)), where x may come from another place along one
 // axis: Activation, ScaleShift, Copy, Gather.
@@ -319,7 +318,6 @@ struct PackPixels {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_POINTWISE_KERNELS_H_

@@ -7,8 +7,7 @@
 #include "sparse_ops/cuda/functions.h"
 #include "sparse_ops/cuda/walk.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 struct MatrixView {
   const float* data;
@@ -132,7 +131,6 @@ struct MultiplyMatrices {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_PRODUCT_KERNELS_H_

@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/product_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace products {
 
 // Multiplies along the output's last two axes; all axes before them are outer ones. REQUIRES: `a`
@@ -76,7 +75,6 @@ void Compute(const Launcher<Device>& to, const MatMulArgs& args, const Pixels& p
   to.Launch(kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_PRODUCTS_INL_H_

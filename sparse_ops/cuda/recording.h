@@ -9,8 +9,7 @@
 
 #include "sparse_ops/cuda/device.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Zeroes a value's padding, where the compiler can. GCC 12 misplaces what follows an array of
 // structs.
@@ -119,7 +118,6 @@ void NoteFill(Recording& recording, void* to, unsigned char byte, size_t bytes) 
       Fill{to, bytes, byte});
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_RECORDING_H_

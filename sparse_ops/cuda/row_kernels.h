@@ -12,8 +12,7 @@
 // Kernels of operators along one axis. A row is all elements along the axis at one position of the
 // others. Half a warp takes a row, each thread one of the sixteen lanes.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 struct Rows {
   static constexpr int kThreads = 128;
@@ -280,7 +279,6 @@ struct ReduceRowsOfAxis {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_ROW_KERNELS_H_

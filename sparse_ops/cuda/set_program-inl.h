@@ -4,8 +4,7 @@
 #include "sparse_ops/cuda/lanes.h"
 #include "sparse_ops/cuda/set_program.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace set_steps {
 
 constexpr int kWordBits = 64;
@@ -337,7 +336,6 @@ CACHEINF_KERNEL void SetProgram::operator()(const Thread& thread) const {
   }
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_INL_H_

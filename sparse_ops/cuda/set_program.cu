@@ -2,10 +2,8 @@
 
 #include "sparse_ops/cuda/real/launch.cuh"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 CACHEINF_INSTANTIATE(SetProgram);
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

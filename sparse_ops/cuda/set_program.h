@@ -10,8 +10,7 @@
 // What happens to masks between two operators, in one launch. Masks are small, so one block does
 // all steps in order, and nothing waits for the host.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Which indices of `from` each index of `to` depends on, along one axis.
 struct AxisSources {
@@ -80,8 +79,7 @@ struct SetProgram {
   CACHEINF_KERNEL void operator()(const Thread& thread) const;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #include "sparse_ops/cuda/set_program-inl.h"
 

@@ -9,8 +9,7 @@
 #include "sparse_ops/cuda/numbers.h"
 #include "sparse_ops/views.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Write-if-changed (ChangeTest of active_pixels.h) on a device. REQUIRES: a batch of one, and masks
 // of the map's size that share no memory.
@@ -72,7 +71,6 @@ CACHEINF_KERNEL void SettlePixel(const Thread& thread, const SettleArgs& args, b
   }
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_SETTLE_H_

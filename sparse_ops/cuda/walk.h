@@ -12,8 +12,7 @@
 // How a launch's threads share an output. Each takes up to four neighbours along the innermost axis
 // at one position of the other axes: up to four channels of a pixel, if the output is a map.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 constexpr int kQuad = 4;
 
@@ -230,7 +229,6 @@ struct TensorWalk {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WALK_H_

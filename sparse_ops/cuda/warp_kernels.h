@@ -9,8 +9,7 @@
 #include "sparse_ops/cuda/window_kernels.h"
 #include "sparse_ops/warp.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // kThreadsPerPixel threads share a pixel's channels.
 struct WarpMap {
@@ -116,7 +115,6 @@ struct WarpMap {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WARP_KERNELS_H_

@@ -13,8 +13,7 @@
 // Kernels of operators that see maps through a window. A thread takes up to four channels of a
 // pixel.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 struct PixelShare {
   int image = 0;
@@ -251,7 +250,6 @@ struct MoveBlocks {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WINDOW_KERNELS_H_

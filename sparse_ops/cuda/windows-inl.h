@@ -5,8 +5,7 @@
 #include "sparse_ops/cuda/operators.h"
 #include "sparse_ops/cuda/window_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace windows {
 
 inline Walk WalkOf(const ImageView& output, const Pixels& pixels) {
@@ -72,7 +71,6 @@ void Compute(const Launcher<Device>& to, const SpaceToDepthArgs& args, const Pix
   windows::LaunchMoveBlocks(to, args, /*to_depth=*/true, pixels);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WINDOWS_INL_H_

@@ -10,8 +10,7 @@
 #include "sparse_ops/cuda/winograd.h"
 #include "sparse_ops/cuda/winograd_kernels.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace winograd {
 
 inline std::vector<float> PackWeights(const ConvArgs& args) {
@@ -129,7 +128,6 @@ void Winograd<Device>::Run(typename Device::Stream& stream, const ConstImageView
                  TransformWinogradOutput{work, tiles, products});
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WINOGRAD_INL_H_

@@ -9,8 +9,7 @@
 #include "sparse_ops/cuda/pixels.h"
 #include "sparse_ops/ops.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // A convolution by Winograd, with the bits of sparse_ops/winograd.h and its weights on the device.
 // Computes every tile that has an active pixel, and stores its active pixels.
@@ -39,7 +38,6 @@ class Winograd {
   Memory<float> slopes_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WINOGRAD_H_

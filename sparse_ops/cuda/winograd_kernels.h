@@ -12,8 +12,7 @@
 // an active pixel, transform their inputs, multiply (product_kernels.h), transform the products
 // back.
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // The tiles that have an active pixel, the same in every image. All pointers are the device's.
 struct WinogradTiles {
@@ -197,7 +196,6 @@ struct TransformWinogradOutput {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_WINOGRAD_KERNELS_H_

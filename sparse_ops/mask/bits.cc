@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace cacheinf {
-namespace bits {
+namespace cacheinf::bits {
 namespace {
 
 // Moves the even bits together.
@@ -151,5 +150,4 @@ void Repeat(const uint64_t* from, int from_words, int times, uint64_t* to, int t
   });
 }
 
-}  // namespace bits
-}  // namespace cacheinf
+}  // namespace cacheinf::bits

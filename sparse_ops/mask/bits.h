@@ -6,8 +6,7 @@
 // Rows of bits, 64 per word: bit i of a row is bit i % 64 of its word i / 64. Bits before the first
 // word and after the last count as zero.
 
-namespace cacheinf {
-namespace bits {
+namespace cacheinf::bits {
 
 constexpr int kWordBits = 64;
 
@@ -142,7 +141,6 @@ void Spread(const uint64_t* from, int from_words, int step, uint64_t* to, int to
 // to[i] = from[i / times]. REQUIRES: times >= 1; the rows do not overlap.
 void Repeat(const uint64_t* from, int from_words, int times, uint64_t* to, int to_words);
 
-}  // namespace bits
-}  // namespace cacheinf
+}  // namespace cacheinf::bits
 
 #endif  // CACHEINF_SPARSE_OPS_MASK_BITS_H_

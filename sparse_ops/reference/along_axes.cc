@@ -5,8 +5,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/tensor_walk.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 AxisSet OneAxis(int axis) {
@@ -175,5 +174,4 @@ void Compute(const ReduceArgs& args) {
   });
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

@@ -6,8 +6,7 @@
 
 #include "sparse_ops/reference/reduce_lanes.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 bool IsChange(const ChangeTest& test, int channels, const float* fresh, const float* stored) {
   if (test.threshold == 0.0f) {
@@ -46,5 +45,4 @@ void StorePixels(const ConstImageView& fresh, const ImageView& stored, const Act
   }
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

@@ -3,8 +3,7 @@
 
 #include "sparse_ops/active_pixels.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 // Whether a pixel's new value is a change of the stored one, as ChangeTest defines it.
 bool IsChange(const ChangeTest& test, int channels, const float* fresh, const float* stored);
@@ -14,7 +13,6 @@ bool IsChange(const ChangeTest& test, int channels, const float* fresh, const fl
 void StorePixels(const ConstImageView& fresh, const ImageView& stored, const ActivePixels& pixels,
                  const ChangeTest* test);
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference
 
 #endif  // CACHEINF_SPARSE_OPS_REFERENCE_CHANGE_H_

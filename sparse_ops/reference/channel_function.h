@@ -6,8 +6,7 @@
 #include "sparse_ops/function.h"
 #include "sparse_ops/ops.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 inline float Apply(const ChannelFunction& activation, float x, int64_t channel) {
   Function function = activation.function;
@@ -17,7 +16,6 @@ inline float Apply(const ChannelFunction& activation, float x, int64_t channel) 
   return cacheinf::Apply(function, x);
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference
 
 #endif  // CACHEINF_SPARSE_OPS_REFERENCE_CHANNEL_FUNCTION_H_

@@ -3,8 +3,7 @@
 #include "sparse_ops/reference/channel_function.h"
 #include "sparse_ops/reference/reference.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 // Where the weights of one tap begin, and how far apart those of a group's input channels lie.
@@ -119,5 +118,4 @@ void Compute(const ConvArgs& args, const ActivePixels& pixels) {
   }
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

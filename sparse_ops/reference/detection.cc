@@ -5,8 +5,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/selection.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 using Candidate = NonMaxSuppressionArgs::Candidate;
@@ -160,5 +159,4 @@ void KeepBest(const NonMaxSuppressionArgs& args, int candidates) {
   }
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

@@ -4,8 +4,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/tensor_walk.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 void Compute(const ActivationArgs& args) {
   ForEachIndex(args.output, [&](const TensorIndex& index) {
@@ -34,5 +33,4 @@ void Compute(const BinaryArgs& args) {
   });
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

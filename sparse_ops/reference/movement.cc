@@ -2,8 +2,7 @@
 #include "sparse_ops/reference/tensor_walk.h"
 #include "sparse_ops/view_transforms.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 void Compute(const CopyArgs& args) {
   TensorIndex from = {};
@@ -42,5 +41,4 @@ void Compute(const PadArgs& args) {
   });
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

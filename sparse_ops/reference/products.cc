@@ -4,8 +4,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/tensor_walk.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 float Dot(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t count) {
@@ -52,5 +51,4 @@ void Compute(const MatMulArgs& args) {
   });
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

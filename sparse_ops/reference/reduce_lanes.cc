@@ -5,8 +5,7 @@
 
 #include "sparse_ops/function.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -46,5 +45,4 @@ float MinimumOver(const float* data, const ConstTensorView& shape, const AxisSet
   return ReduceAxes(data, shape, axes, 0, kInfinity, Minimum, Minimum);
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

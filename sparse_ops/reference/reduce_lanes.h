@@ -6,8 +6,7 @@
 
 #include "sparse_ops/views.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 // Sums and maxima over axes in the order of ops.h.
 
@@ -62,7 +61,6 @@ float SumOfSquaredDistances(const float* data, const ConstTensorView& shape, con
 float MaximumOver(const float* data, const ConstTensorView& shape, const AxisSet& axes);
 float MinimumOver(const float* data, const ConstTensorView& shape, const AxisSet& axes);
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference
 
 #endif  // CACHEINF_SPARSE_OPS_REFERENCE_REDUCE_LANES_H_

@@ -7,8 +7,7 @@
 
 // The cheap steps of decoding and suppression, shared with other implementations.
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 // Replaces the first four numbers of a row by the centre and size of the box that they stand for.
 // `row` holds s, as DecodeBoxesArgs says, with numbers `stride` apart.
@@ -37,7 +36,6 @@ void ForEachCell(const DetectionHead* heads, int head_count, int64_t width, cons
 // Writes the output from the candidates at the front of the scratch, which may be in any order.
 void KeepBest(const NonMaxSuppressionArgs& args, int candidates);
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference
 
 #endif  // CACHEINF_SPARSE_OPS_REFERENCE_SELECTION_H_

@@ -6,8 +6,7 @@
 
 #include "sparse_ops/views.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 
 using TensorIndex = std::array<int64_t, TensorView::kMaxRank>;
 
@@ -38,7 +37,6 @@ T* ElementAt(const BasicTensorView<T>& view, const TensorIndex& index) {
   return element;
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference
 
 #endif  // CACHEINF_SPARSE_OPS_REFERENCE_TENSOR_WALK_H_

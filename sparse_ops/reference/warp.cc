@@ -6,8 +6,7 @@
 
 #include "sparse_ops/reference/reference.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 // One axis of a pixel's source: pixel `index` of the old map, and the next one with this weight.
@@ -80,5 +79,4 @@ void Compute(const WarpArgs& args) {
   }
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

@@ -7,8 +7,7 @@
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/resize_taps.h"
 
-namespace cacheinf {
-namespace reference {
+namespace cacheinf::reference {
 namespace {
 
 // Calls visit(n, y, x, pixel) for the given rows of every image.
@@ -175,5 +174,4 @@ void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels) {
   });
 }
 
-}  // namespace reference
-}  // namespace cacheinf
+}  // namespace cacheinf::reference

@@ -8,8 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 uintptr_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
@@ -232,5 +231,4 @@ void EmulatedDevice::Replay(Stream& stream, Graph& graph) {
   counts_.launches = launches;
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -17,8 +17,7 @@
 #include "sparse_ops/cuda/emulated/thread.h"
 #include "sparse_ops/cuda/recording.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // The stand-in for a GPU (device.h): slow and strict. Work waits in its stream until something is
 // synchronized, and then streams take turns at random; processor.h says how kernels run and what
@@ -163,7 +162,6 @@ class EmulatedDevice {
   std::exception_ptr fault_;  // that nobody was told of
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_DEVICE_H_

@@ -109,8 +109,7 @@ cacheinf_start_stack:
 #error "Fibers are written for x86-64 and ARM64."
 #endif
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
@@ -217,5 +216,4 @@ void Fiber::Suspend() {
 #endif
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -3,8 +3,7 @@
 
 #include <cstddef>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Runs a function on a stack of its own, which can stop midway and go on later. For x86-64 and
 // ARM64.
@@ -42,7 +41,6 @@ class Fiber {
   [[maybe_unused]] void* resumer_tsan_fiber_ = nullptr;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_FIBER_H_

@@ -6,8 +6,7 @@
 
 #include "sparse_ops/cuda/device.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 void FillWithGarbage(std::byte* memory, size_t bytes) {
   for (size_t i = 0; i < bytes; i += sizeof(kGarbage)) {
@@ -57,5 +56,4 @@ const Allocation& Memory::Holding(const void* address, size_t bytes,
   return *allocation;
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // What fresh memory holds: a signalling NaN, and as an index far outside anything.
 constexpr uint32_t kGarbage = 0x7fa5a5a5;
@@ -105,7 +104,6 @@ class Memory {
   std::vector<std::shared_ptr<const Allocation>> slots_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_MEMORY_H_

@@ -4,8 +4,7 @@
 #include <cstring>
 #include <string>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Where a kernel calls its thread.
 struct Place {
@@ -24,7 +23,6 @@ inline std::string NameOf(const Place& place) {
   return file.substr(file.rfind('/') + 1) + ":" + std::to_string(place.line);
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_PLACE_H_

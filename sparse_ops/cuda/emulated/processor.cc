@@ -5,8 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 constexpr const char* kBarrier = "Barrier";
@@ -382,5 +381,4 @@ void Processor::FailToWrite(int thread, const WordHistory& word, uint64_t earlie
            ", with no barrier between");
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -17,8 +17,7 @@
 #include "sparse_ops/cuda/emulated/place.h"
 #include "sparse_ops/cuda/emulated/warpgroup.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Runs launches, one after another. Blocks run in random order, and so do a block's threads, which
 // are fibers, between the points where they wait for each other. Throws KernelFault for errors that
@@ -287,7 +286,6 @@ class Processor {
   std::array<uint64_t, 32> warp_synced_ = {};
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_PROCESSOR_H_

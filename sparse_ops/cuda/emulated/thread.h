@@ -9,8 +9,7 @@
 #include "sparse_ops/cuda/emulated/processor.h"
 #include "sparse_ops/cuda/numbers.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // What a kernel on the stand-in sees (device.h).
 class EmulatedThread {
@@ -301,7 +300,6 @@ class EmulatedThread {
   int index_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_THREAD_H_

@@ -6,8 +6,7 @@
 #include "sparse_ops/cuda/emulated/processor.h"
 #include "sparse_ops/cuda/numbers.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 constexpr int kRowsOfWarp = 16;
@@ -202,5 +201,4 @@ void Warpgroup::CheckNothingIsUnderWay(int thread, Place place) const {
   }
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

@@ -9,8 +9,7 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/emulated/place.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 class Processor;
 
@@ -104,7 +103,6 @@ class Warpgroup {
   std::vector<Call> calls_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_EMULATED_WARPGROUP_H_

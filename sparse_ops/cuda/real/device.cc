@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 namespace {
 
 void Check(cudaError_t error, const std::string& what) {
@@ -200,5 +199,4 @@ void RealDevice::Replay(Stream& stream, Graph& graph) {
 #endif
 }
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda

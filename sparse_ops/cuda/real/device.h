@@ -8,8 +8,7 @@
 #include "sparse_ops/cuda/device.h"
 #include "sparse_ops/cuda/recording.h"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // A GPU through the CUDA runtime (device.h). No header of CUDA is needed to use it; LaunchNow is
 // compiled for the kernels that .cu files list. Any thread of the host may call.
@@ -122,7 +121,6 @@ class RealDevice {
   DeviceFacts facts_;
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_REAL_DEVICE_H_

@@ -8,8 +8,7 @@
 #include "sparse_ops/cuda/real/device.h"
 #include "sparse_ops/cuda/real/thread.cuh"
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // Kernel::kBlocksAtOnce, or 0, which asks for nothing.
 template <class Kernel, class = void>
@@ -45,7 +44,6 @@ void RealDevice::LaunchNow(Stream& stream, const Blocks& blocks, const Kernel& k
   template void RealDevice::LaunchNow<Kernel>(Stream & stream, const Blocks& blocks, \
                                               const Kernel& kernel, size_t shared_bytes)
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_REAL_LAUNCH_CUH_

@@ -48,8 +48,7 @@
 #define CACHEINF_MULTIPLY_WARPGROUP(types, not_transposed) __trap()  // unreachable (DeviceFacts)
 #endif
 
-namespace cacheinf {
-namespace cuda {
+namespace cacheinf::cuda {
 
 // What a kernel on a GPU sees (device.h).
 class RealThread {
@@ -283,7 +282,6 @@ class RealThread {
   }
 };
 
-}  // namespace cuda
-}  // namespace cacheinf
+}  // namespace cacheinf::cuda
 
 #endif  // CACHEINF_SPARSE_OPS_CUDA_REAL_THREAD_CUH_
