@@ -49,9 +49,7 @@ std::optional<Window> FirstWindow(const Graph& graph, const Operator& op) {
   if (!IsLocal(graph, op)) return std::nullopt;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const Value& value = graph.value(op.inputs[i]);
-    if (value.is_map() && !value.is_constant()) {
-      return InputWindow(graph, op, static_cast<int>(i));
-    }
+    if (value.is_map() && !value.is_constant()) return InputWindow(graph, op, static_cast<int>(i));
   }
   return std::nullopt;
 }
@@ -243,9 +241,8 @@ ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets) {
     }
     report.operators.push_back(std::move(op));
   }
-  report.values =
-      static_cast<size_t>(std::count_if(graph.values.begin(), graph.values.end(),
-                                        [](const Value& value) { return !value.is_constant(); }));
+  report.values = static_cast<size_t>(
+      std::ranges::count_if(graph.values, [](const Value& value) { return !value.is_constant(); }));
   report.memory = MemoryOfExtremes(graph);
   for (const size_t budget : budgets) {
     report.budgets.push_back({budget, ChooseCaches(graph, budget)});

@@ -81,7 +81,7 @@ Layers Measured(const Kind<Layers>& kind, const Graph& graph, int threads, const
 }
 
 int64_t CountOf(const Graph& graph, Scheme scheme) {
-  return std::count_if(graph.operators.begin(), graph.operators.end(), [&](const Operator& op) {
+  return std::ranges::count_if(graph.operators, [&](const Operator& op) {
     const auto* conv = op.As<op::Conv>();
     return conv != nullptr && conv->scheme == scheme;
   });

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -15,6 +14,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/number_text.h"
 #include "scheduler/planner.h"
 
 namespace cacheinf {
@@ -117,14 +117,12 @@ std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean
     if (++line_number == 1 || line.empty()) continue;
     const size_t comma = std::min(line.find(','), line.size() - 1);
     line.remove_prefix(comma + 1);
-    double bandwidth = 0;
-    const char* end = line.data() + line.size();
-    const auto [stop, error] = std::from_chars(line.data(), end, bandwidth);
-    if (error != std::errc() || stop != end || !(bandwidth > 0 && bandwidth <= kMostMbit)) {
+    const auto bandwidth = NumberIn<double>(line);
+    if (!bandwidth || !(*bandwidth > 0 && *bandwidth <= kMostMbit)) {
       throw InputError(fmt::format("{}: line {} is not \"seconds,megabits_per_second\", above 0",
                                    path.string(), line_number));
     }
-    mbit.push_back(bandwidth);
+    mbit.push_back(*bandwidth);
   }
   if (mbit.empty()) throw InputError(path.string(), ": no bandwidths below the heading");
   if (mean_mbit > 0) {

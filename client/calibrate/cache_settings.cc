@@ -43,7 +43,7 @@ constexpr int kScaleOfOne = 2;
 
 template <typename Values>
 int IndexOf(const Values& values, typename Values::value_type value) {
-  const auto found = std::find(values.begin(), values.end(), value);
+  const auto found = std::ranges::find(values, value);
   return static_cast<int>(found - values.begin());
 }
 
@@ -101,7 +101,7 @@ SettingPoint PointOf(const Start& start) {
            way.tracker == start.way.tracker;
   };
   SettingPoint point(kCount, 0);
-  point[kWay] = static_cast<int>(std::find_if(kWays.begin(), kWays.end(), is_way) - kWays.begin());
+  point[kWay] = static_cast<int>(std::ranges::find_if(kWays, is_way) - kWays.begin());
   point[kChange] = IndexOf(kChanges, start.change);
   point[kThreshold] = IndexOf(kThresholds, start.threshold);
   point[kStem] = IndexOf(kStems, start.stem);
@@ -164,8 +164,7 @@ SearchSpace ScaleSpace(int resolutions) {
 
 RobotConfig WithScales(RobotConfig base, const SettingPoint& point) {
   base.cache.change_scales.clear();
-  const bool is_even =
-      std::all_of(point.begin(), point.end(), [](int index) { return index == kScaleOfOne; });
+  const bool is_even = std::ranges::all_of(point, [](int index) { return index == kScaleOfOne; });
   for (size_t i = 0; i < point.size() && !is_even; ++i) {
     base.cache.change_scales.push_back(At(kScales, point, i));
   }

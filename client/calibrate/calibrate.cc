@@ -213,9 +213,7 @@ class Calibration {
     FrontierReport report = {options_.agreement, is_reached, IsByTime(), clip_.measure(),
                              clip_.dense_ms(),   {},         {}};
     std::vector<size_t> frontier = Frontier(AsTrials());
-    if (std::find(frontier.begin(), frontier.end(), chosen) == frontier.end()) {
-      frontier.push_back(chosen);
-    }
+    if (std::ranges::find(frontier, chosen) == frontier.end()) frontier.push_back(chosen);
     for (const size_t index : frontier) {
       const Candidate& candidate = candidates_[index];
       FrontierPoint point = {candidate.config, candidate.score, {}, index == chosen, IsByTime()};

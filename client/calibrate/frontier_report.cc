@@ -78,8 +78,7 @@ std::string ToTable(const FrontierReport& report) {
   std::vector<Row> rows;
   for (const FrontierPoint& point : report.frontier) rows.push_back(RowOf(report, point));
   for (const FrontierRival& rival : report.rivals) rows.push_back(RowOf(report, rival));
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.cost < b.cost; });
+  std::ranges::stable_sort(rows, [](const Row& a, const Row& b) { return a.cost < b.cost; });
   std::string text = fmt::format(
       "  {:^18}  {:^18}  {:^18}\n  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  settings\n",
       "frames that choose", "held-out frames", "frames that choose", "work", report.measure, "work",
@@ -96,8 +95,8 @@ std::string ToTable(const FrontierReport& report) {
 }
 
 std::string Advice(const FrontierReport& report) {
-  const auto chosen = std::find_if(report.frontier.begin(), report.frontier.end(),
-                                   [](const FrontierPoint& point) { return point.is_chosen; });
+  const auto chosen = std::ranges::find_if(
+      report.frontier, [](const FrontierPoint& point) { return point.is_chosen; });
   const ClipScore& score = chosen->chosen_by;
   const FrontierRival* const repeating = BestRepeating(report);
   const bool repeats_for_less =
@@ -162,7 +161,7 @@ std::string ToCsv(const FrontierReport& report) {
                         CsvScores(point.chosen_by, point.held_out), CacheSettingsRow(point.config));
   }
   const std::string header = CacheSettingsHeader();
-  const auto commas = static_cast<size_t>(std::count(header.begin(), header.end(), ','));
+  const auto commas = static_cast<size_t>(std::ranges::count(header, ','));
   for (const FrontierRival& rival : report.rivals) {
     text += fmt::format("{},{},{}\n", rival.name, CsvScores(rival.chosen_by, rival.held_out),
                         std::string(commas, ','));

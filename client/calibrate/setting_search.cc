@@ -32,8 +32,8 @@ class Search {
 
   SearchResult Run() {
     std::vector<size_t> starts = TryStarts();
-    std::stable_sort(starts.begin(), starts.end(),
-                     [this](size_t a, size_t b) { return IsBetter(OutcomeOf(a), OutcomeOf(b)); });
+    std::ranges::stable_sort(
+        starts, [this](size_t a, size_t b) { return IsBetter(OutcomeOf(a), OutcomeOf(b)); });
     const size_t first = std::min(starts.size(), kFirstDescents);
     for (size_t i = 0; i < first; ++i) Descend(starts[i]);
     ChangePairs();
@@ -58,10 +58,9 @@ class Search {
   }
 
   bool IsBeaten(double least_cost, double most_agreement) const {
-    return std::any_of(
-        result_.finished.begin(), result_.finished.end(), [&](const FinishedTrial& other) {
-          return other.outcome.cost <= least_cost && other.outcome.agreement >= most_agreement;
-        });
+    return std::ranges::any_of(result_.finished, [&](const FinishedTrial& other) {
+      return other.outcome.cost <= least_cost && other.outcome.agreement >= most_agreement;
+    });
   }
 
   // Whether a trial can neither beat `current` nor say much about the frontier.
@@ -99,9 +98,7 @@ class Search {
     std::vector<size_t> starts;
     for (const SettingPoint& start : space_.starts) {
       const std::optional<size_t> tried = Try(start, nullptr);
-      if (tried && std::find(starts.begin(), starts.end(), *tried) == starts.end()) {
-        starts.push_back(*tried);
-      }
+      if (tried && std::ranges::find(starts, *tried) == starts.end()) starts.push_back(*tried);
     }
     return starts;
   }
@@ -182,8 +179,8 @@ class Search {
   }
 
   bool ChangeAnyPair(size_t& best) {
-    return std::any_of(kPairSteps.begin(), kPairSteps.end(),
-                       [&](const PairStep& step) { return ChangeAPair(step, best); });
+    return std::ranges::any_of(kPairSteps,
+                               [&](const PairStep& step) { return ChangeAPair(step, best); });
   }
 
   void ChangePairs() {
@@ -213,7 +210,7 @@ SearchResult SearchSettings(const SearchSpace& space, double target, const Trial
 std::vector<size_t> Frontier(std::span<const FinishedTrial> trials) {
   std::vector<size_t> order(trials.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
     const TrialOutcome& x = trials[a].outcome;
     const TrialOutcome& y = trials[b].outcome;
     return x.cost != y.cost ? x.cost < y.cost : x.agreement > y.agreement;

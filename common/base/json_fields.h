@@ -198,9 +198,7 @@ class JsonReader {
     const auto is_sound = [&](auto number) {
       return bounds.least <= number && number <= bounds.most;
     };
-    if (read.size() != kCount || !std::all_of(read.begin(), read.end(), is_sound)) {
-      Refuse(key, bounds.range);
-    }
+    if (read.size() != kCount || !std::ranges::all_of(read, is_sound)) Refuse(key, bounds.range);
     for (size_t i = 0; i < kCount; ++i) *numbers[i] = static_cast<T>(read[i]);
   }
   void Object(const char* key, const auto& visit) const {

@@ -1,13 +1,13 @@
 #include "common/codec/picture_codec.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "common/base/error.h"
 #include "common/base/little_endian.h"
+#include "common/base/number_text.h"
 #include "common/codec/block_codec.h"
 #include "common/codec/gst_encoder.h"
 #include "common/codec/still_picture.h"
@@ -36,13 +36,11 @@ std::vector<std::string> Split(const std::string& text) {
 }
 
 int ReadQuality(const std::string& text) {
-  int quality = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, quality);
-  if (error != std::errc() || rest != end || quality < 1 || quality > 100) {
+  const auto quality = NumberIn<int>(text);
+  if (!quality || *quality < 1 || *quality > 100) {
     throw InputError("codec: \"", text, "\" is not a JPEG quality from 1 to 100");
   }
-  return quality;
+  return *quality;
 }
 
 void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
@@ -53,9 +51,8 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
     codec->video_options = {
         {"preset", "ultrafast"}, {"tune", "zerolatency"}, {"crf", "23"}, {"sc_threshold", "0"}};
     // Ultrafast only finds motion by whole pixels. Other presets have their own subq.
-    const bool has_preset = std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
-      return part.starts_with("preset=");
-    });
+    const bool has_preset = std::ranges::any_of(
+        parts, [](const std::string& part) { return part.starts_with("preset="); });
     if (!has_preset) codec->video_options.emplace_back("subq", "1");
   }
   for (; next < parts.size(); ++next) {

@@ -79,7 +79,7 @@ void VideoEncoder::Open() {
   const std::string name = "video encoder " + codec_.video_encoder;
   const AVCodec* codec = avcodec_find_encoder_by_name(codec_.video_encoder.c_str());
   if (codec == nullptr) throw InputError(name, " is not in this machine's libavcodec");
-  const auto* const standard = std::find(kVideoStandards.begin(), kVideoStandards.end(), codec->id);
+  const auto* const standard = std::ranges::find(kVideoStandards, codec->id);
   if (standard == kVideoStandards.end()) {
     throw InputError(name, " makes neither H.264 nor HEVC, VP8 or VP9");
   }

@@ -15,7 +15,7 @@ std::string TypeName(const Field& field) {
   if (const auto* choice = std::get_if<Choice>(&field.target)) {
     std::vector<std::string> words = choice->words;
     std::erase_if(words, [&field](const std::string& word) {
-      return std::find(field.unlisted.begin(), field.unlisted.end(), word) != field.unlisted.end();
+      return std::ranges::find(field.unlisted, word) != field.unlisted.end();
     });
     return CLI::detail::join(words, "|");
   }
@@ -98,8 +98,8 @@ bool ConfigOptions::Print(const std::string& program, const FieldTable& defaults
 }
 
 bool ConfigOptions::Sets(const std::string& path) const {
-  return std::any_of(settings_.begin(), settings_.end(),
-                     [&](const Setting& setting) { return setting.path == path; });
+  return std::ranges::any_of(settings_,
+                             [&](const Setting& setting) { return setting.path == path; });
 }
 
 void ConfigOptions::Override(const FieldTable& fields) const {

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <variant>
 
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -32,10 +32,9 @@ ConstantInput ReadArray(const std::string& file) {
 }
 
 double ReadNumber(std::string_view text, std::string_view name) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) Misread(name, text);
-  return number;
+  const auto number = NumberIn<double>(text);
+  if (!number) Misread(name, text);
+  return *number;
 }
 
 }  // namespace

@@ -132,9 +132,8 @@ void AssignTable(const Place& place, const FieldTable& fields, const Json& json)
       ToText(place.Inside(key), value);  // whatever it says, it must be text
       continue;
     }
-    const auto field =
-        std::find_if(fields.begin(), fields.end(),
-                     [&key = key](const Field& candidate) { return candidate.name == key; });
+    const auto field = std::ranges::find_if(
+        fields, [&key = key](const Field& candidate) { return candidate.name == key; });
     if (field == fields.end()) {
       std::vector<std::string> known;
       for (const Field& candidate : fields) known.push_back(candidate.name);
@@ -177,8 +176,7 @@ T Read(const Place& place, const Field& field, const Json& json) {
 }
 
 void AssignChoice(const Place& place, const Choice& choice, const Json& json) {
-  const auto word = json.is_string() ? std::find(choice.words.begin(), choice.words.end(),
-                                                 json.get<std::string>())
+  const auto word = json.is_string() ? std::ranges::find(choice.words, json.get<std::string>())
                                      : choice.words.end();
   if (word == choice.words.end()) place.Refuse(OneOf(choice.words), json);
   choice.set(static_cast<size_t>(word - choice.words.begin()));

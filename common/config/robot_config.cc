@@ -52,8 +52,8 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
 
 // Whether a source is a file or folder: no camera's number, address, pipeline or generator.
 bool IsFile(const std::string& source) {
-  const bool is_number = std::all_of(source.begin(), source.end(),
-                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool is_number =
+      std::ranges::all_of(source, [](unsigned char c) { return std::isdigit(c) != 0; });
   const bool is_generated = source == "generated" || source.starts_with("generated:");
   return !is_number && !is_generated && source.find('!') == std::string::npos &&
          source.find("://") == std::string::npos;

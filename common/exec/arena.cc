@@ -51,9 +51,8 @@ class SharedBuffers {
 
   void Place(size_t request, size_t offset) {
     const Placed placed{offset, offset + AlignedFloats(requests_[request].floats), request};
-    const auto position =
-        std::upper_bound(placed_.begin(), placed_.end(), placed,
-                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
+    const auto position = std::ranges::upper_bound(
+        placed_, placed, [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
     placed_.insert(position, placed);
     end_ = std::max(end_, placed.end);
   }
@@ -87,8 +86,8 @@ ArenaPlan PlanArena(std::span<const BufferRequest> requests) {
     }
   }
 
-  std::stable_sort(shared.begin(), shared.end(),
-                   [&](size_t a, size_t b) { return requests[a].floats > requests[b].floats; });
+  std::ranges::stable_sort(
+      shared, [&](size_t a, size_t b) { return requests[a].floats > requests[b].floats; });
   SharedBuffers buffers(requests);
   for (size_t i : shared) {
     const size_t offset = buffers.TightestOffset(requests[i]);

@@ -111,15 +111,15 @@ void DeviceStream<Device>::Do(const cuda::Recording& recording) {
 
 template <class Device>
 typename Device::Graph& DeviceStream<Device>::GraphOf(const cuda::Recording& recording) {
-  auto known = std::find_if(graphs_.begin(), graphs_.end(),
-                            [&](const KnownGraph& other) { return other.recording == recording; });
+  auto known = std::ranges::find_if(
+      graphs_, [&](const KnownGraph& other) { return other.recording == recording; });
   if (known == graphs_.end()) {
     if (graphs_.size() == kMostGraphs) {
       // It may be running still.
       device_->Synchronize(stream_);
-      graphs_.erase(std::min_element(
-          graphs_.begin(), graphs_.end(),
-          [](const KnownGraph& a, const KnownGraph& b) { return a.last_use < b.last_use; }));
+      graphs_.erase(std::ranges::min_element(graphs_, [](const KnownGraph& a, const KnownGraph& b) {
+        return a.last_use < b.last_use;
+      }));
     }
     known = graphs_.insert(graphs_.end(), {recording, device_->MakeGraph(recording), 0});
   }
@@ -136,7 +136,7 @@ DeviceQueue<Device>::DeviceQueue(std::shared_ptr<DeviceStream<Device>> stream)
 template <class Device>
 DeviceQueue<Device>::~DeviceQueue() {
   auto& queues = stream_->queues_;
-  queues.erase(std::find(queues.begin(), queues.end(), this));
+  queues.erase(std::ranges::find(queues, this));
 }
 
 template <class Device>

@@ -28,8 +28,8 @@ void DeviceSlices<Device>::Reserve(size_t bytes) {
 template <class Device>
 std::shared_ptr<typename DeviceSlices<Device>::Leaving> DeviceSlices<Device>::Leave(
     std::span<const Part> parts) {
-  auto found = std::find_if(leaving_.begin(), leaving_.end(),
-                            [](const auto& each) { return each.use_count() == 1; });
+  auto found =
+      std::ranges::find_if(leaving_, [](const auto& each) { return each.use_count() == 1; });
   if (found == leaving_.end()) {
     auto made = std::make_shared<Leaving>();
     made->on_device_ = {stream_->arena(), bytes_};

@@ -57,11 +57,10 @@ void FrameMasks::MakeOperator(const Operator& op) {
 bool FrameMasks::BringsChanges(const Operator& op) const {
   if (!OnlyMoves(op)) return true;
   // A test sees no change in what lies in place in a concatenation.
-  return std::none_of(
-             op.inputs.begin(), op.inputs.end(),
+  return std::ranges::none_of(
+             op.inputs,
              [&](ValueId input) { return layout_.places[input].viewed == op.outputs[0]; }) &&
-         !std::all_of(op.inputs.begin(), op.inputs.end(),
-                      [&](ValueId input) { return layout_.is_kept[input]; });
+         !std::ranges::all_of(op.inputs, [&](ValueId input) { return layout_.is_kept[input]; });
 }
 
 void FrameMasks::MakeValue(ValueId id, bool shows_picture) {
@@ -415,9 +414,7 @@ void FrameMasks::Shift(std::span<const ShiftedMap> maps) {
       if (IsKept(op)) shift(id);
       const PixelSet lost = IsKept(op) ? ScratchOf(values_[id]) : values_[id].own;
       sets_.Fill(lost);
-      if (maps[id].is_known) {
-        sets_.ClearRectangle(lost, maps[id].kept_rows, maps[id].kept_columns);
-      }
+      if (maps[id].is_known) sets_.ClearRectangle(lost, maps[id].kept_rows, maps[id].kept_columns);
       AddReached(op, lost);
       if (IsKept(op)) AddStale(id, lost);
     }
@@ -439,20 +436,18 @@ void FrameMasks::AddStale(ValueId value, PixelSet pixels) {
 }
 
 bool FrameMasks::has_stale() const {
-  return std::any_of(values_.begin(), values_.end(),
-                     [](const OfValue& value) { return value.may_be_stale; });
+  return std::ranges::any_of(values_, [](const OfValue& value) { return value.may_be_stale; });
 }
 
 bool FrameMasks::ReadsStale(const Stage& stage, PixelSet root_pixels) {
   FindNeeded(stage, root_pixels);
   return ReadsStale(stage.root, root_pixels) ||
-         std::any_of(stage.inner.begin(), stage.inner.end(),
-                     [this](OpId op) { return ReadsStale(op, needed(op)); });
+         std::ranges::any_of(stage.inner, [this](OpId op) { return ReadsStale(op, needed(op)); });
 }
 
 bool FrameMasks::ReadsStale(OpId op, PixelSet pixels) {
   const std::vector<Read>& reads = operators_[op].reads;
-  return std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
+  return std::ranges::any_of(reads, [&](const Read& read) {
     const OfValue& value = values_[read.value];
     if (!value.stale.exists()) return false;
     const PixelSet stale = ScratchOf(value);

@@ -339,9 +339,8 @@ struct ModelState::State {
 
   void LoseIfReadsMoved(OpId op) {
     const std::vector<ValueId>& reads = graph.operators[op].inputs;
-    const bool reads_moved = std::any_of(reads.begin(), reads.end(), [this](ValueId value) {
-      return moving->has_two_places(value);
-    });
+    const bool reads_moved =
+        std::ranges::any_of(reads, [this](ValueId value) { return moving->has_two_places(value); });
     if (!reads_moved) return;
     for (const ValueId output : graph.operators[op].outputs) {
       masks->AddStale(output, masks->all(output));

@@ -61,8 +61,8 @@ std::vector<const Operator*> UnknownLayers(const Graph& graph, Applies applies,
     if (applies(graph, op) && seen.insert(LayerText(graph, op)).second) layers.push_back(&op);
   }
   const auto cost = [&](const Operator* op) { return CostOf(graph, *op).multiply_adds; };
-  std::stable_sort(layers.begin(), layers.end(),
-                   [&](const Operator* a, const Operator* b) { return cost(a) > cost(b); });
+  std::ranges::stable_sort(layers,
+                           [&](const Operator* a, const Operator* b) { return cost(a) > cost(b); });
   return layers;
 }
 
@@ -324,8 +324,8 @@ void SetTiles(Graph& graph, const TileChoice& tiles) {
   for (Operator& op : graph.operators) {
     if (!HasTiles(graph, op)) continue;
     const std::string text = LayerText(graph, op);
-    const auto found = std::find_if(tiles.begin(), tiles.end(),
-                                    [&](const LayerTiles& layer) { return layer.layer == text; });
+    const auto found =
+        std::ranges::find_if(tiles, [&](const LayerTiles& layer) { return layer.layer == text; });
     if (found != tiles.end()) op.As<op::Conv>()->small_tiles_up_to = found->small_tiles_up_to;
   }
 }

@@ -21,7 +21,7 @@ class StageFinder {
       Stage stage;
       stage.root = op;
       Collect(op, stage.inner);
-      std::sort(stage.inner.begin(), stage.inner.end());
+      std::ranges::sort(stage.inner);
       stages.push_back(std::move(stage));
     }
     return stages;

@@ -49,7 +49,7 @@ StoredCheck::StoredCheck(const Graph& graph, const Layout& layout, PixelSets& se
     if (!IsLocal(graph, root) || layout.is_done_by_placement[stage.root]) continue;
     const auto reads_input = [&](OpId op) {
       const std::vector<ValueId>& reads = graph.operators[op].inputs;
-      return std::any_of(reads.begin(), reads.end(), [&](ValueId value) {
+      return std::ranges::any_of(reads, [&](ValueId value) {
         const OpId producer = graph.value(value).producer;
         if (producer != kNone) return PreparesInput(graph, graph.operators[producer]);
         return !graph.value(value).is_constant();
@@ -57,8 +57,7 @@ StoredCheck::StoredCheck(const Graph& graph, const Layout& layout, PixelSets& se
     };
     const Value& value = graph.value(output);
     candidates_.push_back({output,
-                           reads_input(stage.root) ||
-                               std::any_of(stage.inner.begin(), stage.inner.end(), reads_input),
+                           reads_input(stage.root) || std::ranges::any_of(stage.inner, reads_input),
                            sets.Make(HeightOf(value), WidthOf(value))});
     largest_map_ = std::max(largest_map_, static_cast<size_t>(ElementCount(value.shape)));
     largest_pixel_ = std::max(largest_pixel_, static_cast<size_t>(value.shape[0] * value.shape[1]));

@@ -39,7 +39,7 @@ LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
   if (colon == std::string::npos) return address;
   address.name = text.substr(colon + 1);
   if (address.name.empty() || address.name.size() > kLongestName ||
-      !std::all_of(address.name.begin(), address.name.end(), IsNameCharacter)) {
+      !std::ranges::all_of(address.name, IsNameCharacter)) {
     throw InputError(option,
                      ": a name has 1 to 64 letters, digits, dots, dashes and underscores; \"",
                      address.name, "\" is not one");

@@ -1,7 +1,6 @@
 #include "common/link/delay_line.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -23,11 +23,8 @@ constexpr double kLeastSeconds = 1e-6;
 constexpr double kMostSeconds = 1e8;
 
 std::optional<double> Number(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !(number >= 0 && number <= 1e12)) return std::nullopt;
-  return number;
+  const auto number = NumberIn<double>(text);
+  return number && *number >= 0 && *number <= 1e12 ? number : std::nullopt;
 }
 
 struct Unit {
@@ -61,8 +58,7 @@ std::vector<LinkShape::Piece> ReadTrace(const std::string& path, const std::stri
   std::string line;
   std::getline(stream, line);
   const std::vector<std::string> names = Split(line);
-  const size_t index =
-      column.empty() ? 1 : std::find(names.begin(), names.end(), column) - names.begin();
+  const size_t index = column.empty() ? 1 : std::ranges::find(names, column) - names.begin();
   if (index >= names.size()) {
     throw InputError(path, ": has no ",
                      (column.empty() ? "second column" : "column \"" + column + "\""));
@@ -82,7 +78,7 @@ std::vector<LinkShape::Piece> ReadTrace(const std::string& path, const std::stri
     rows.emplace_back(*seconds, *megabits);
   }
   const auto is_open = [](const auto& row) { return row.second > 0; };
-  if (rows.size() < 2 || std::none_of(rows.begin(), rows.end(), is_open)) {
+  if (rows.size() < 2 || std::ranges::none_of(rows, is_open)) {
     throw InputError(path, ": needs at least two lines, and a bandwidth above 0");
   }
 

@@ -1,7 +1,6 @@
 #include "common/link/emulated_link.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -18,11 +18,7 @@ constexpr double kMostSlowdown = 1000;
 // Parses "5x"; nothing if it is something else.
 std::optional<double> Times(const std::string& text) {
   if (!text.ends_with('x')) return std::nullopt;
-  double times = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [stop, error] = std::from_chars(text.data(), end, times);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return times;
+  return NumberIn<double>(std::string_view(text).substr(0, text.size() - 1));
 }
 
 class EmulatedLink final : public Link {

@@ -119,11 +119,11 @@ MpiWorld::MpiWorld(bool is_server) : is_server_(is_server) {
   std::vector<int> servers(static_cast<size_t>(programs));
   const int own = is_server ? 1 : 0;
   MPI_Allgather(&own, 1, MPI_INT, servers.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  if (std::count(servers.begin(), servers.end(), 1) != 1) {
+  if (std::ranges::count(servers, 1) != 1) {
     MPI_Finalize();
     throw InputError("among the programs of one mpirun exactly one must be a server");
   }
-  server_ = static_cast<int>(std::find(servers.begin(), servers.end(), 1) - servers.begin());
+  server_ = static_cast<int>(std::ranges::find(servers, 1) - servers.begin());
   robots_ = programs - 1;
 }
 
@@ -139,7 +139,7 @@ MpiWorld::~MpiWorld() {
     wire->pump.Pump();
     return wire->pump.has_ended() || !wire->pump.error().empty();
   };
-  while (!std::all_of(closing_.begin(), closing_.end(), has_ended) && steady_clock::now() < until) {
+  while (!std::ranges::all_of(closing_, has_ended) && steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   for (std::unique_ptr<Wire>& wire : closing_) {

@@ -237,7 +237,7 @@ PictureFit::Windows PictureFit::TriangleWindows(const AxisFit& axis) {
     const double centre = (x + 0.5) * scale;
     const int first = std::max(static_cast<int>(std::floor(centre - support + 0.5)), 0);
     const int end = std::min(static_cast<int>(std::floor(centre + support + 0.5)), axis.frame_size);
-    std::fill(shares.begin(), shares.end(), 0.0);
+    std::ranges::fill(shares, 0.0);
     double sum = 0.0;
     for (int i = first; i < end; ++i) {
       const double distance = std::abs((i - centre + 0.5) * per_support);

@@ -6,8 +6,7 @@ namespace cacheinf {
 
 double Curve::At(double x) const {
   if (points.empty()) return 0.0;
-  const auto after = std::upper_bound(points.begin(), points.end(), x,
-                                      [](double at, const Point& point) { return at < point.x; });
+  const auto after = std::ranges::upper_bound(points, x, {}, &Point::x);
   if (after == points.begin()) return points.front().y;
   if (after == points.end()) return points.back().y;
   const Point& before = *(after - 1);

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "common/base/error.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -17,9 +17,9 @@ constexpr const char* kNameOfInput = "picture";
 
 ValueId ValueNamed(std::string_view name, const Graph& graph) {
   const auto is_named = [&](const auto& item) { return item.name == name; };
-  const auto value = std::find_if(graph.values.begin(), graph.values.end(), is_named);
+  const auto value = std::ranges::find_if(graph.values, is_named);
   if (value != graph.values.end()) return static_cast<ValueId>(value - graph.values.begin());
-  const auto op = std::find_if(graph.operators.begin(), graph.operators.end(), is_named);
+  const auto op = std::ranges::find_if(graph.operators, is_named);
   if (op != graph.operators.end()) return op->outputs.front();
   return name == kNameOfInput ? graph.inputs.front() : kNone;
 }
@@ -31,13 +31,6 @@ std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
-}
-
-std::optional<double> NumberOf(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 Cut ParseCut(const std::string& text, const Graph& graph) {
@@ -53,7 +46,7 @@ Cut ParseCut(const std::string& text, const Graph& graph) {
           "--cut: the model has no value \"{}\"; cacheinf-profile inspect prints their names",
           name));
     }
-    const std::optional<double> share = NumberOf(text.substr(colon + 1));
+    const std::optional<double> share = NumberIn<double>(text.substr(colon + 1));
     if (!share || !(*share >= 0 && *share <= 1)) {
       throw InputError(fmt::format("--cut: \"{}\" does not end in a share between 0 and 1", text));
     }

@@ -48,8 +48,8 @@ void CheckCuts(const std::vector<Cut>& cuts, const Graph& graph, const Layout& l
 std::vector<int> RobotRowsOf(const std::vector<Cut>& cuts, ConstMaskView base) {
   std::vector<int> active_by_row(static_cast<size_t>(base.height));
   CountActiveByRow(base, active_by_row.data());
-  if (std::all_of(active_by_row.begin(), active_by_row.end(), [](int n) { return n == 0; })) {
-    std::fill(active_by_row.begin(), active_by_row.end(), 1);
+  if (std::ranges::all_of(active_by_row, [](int n) { return n == 0; })) {
+    std::ranges::fill(active_by_row, 1);
   }
   std::vector<int> robot_rows;
   for (const Cut& cut : cuts) {

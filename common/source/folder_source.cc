@@ -83,8 +83,7 @@ class FileSource final : public FrameSource {
 bool IsPictureFile(const fs::path& path) {
   static const std::vector<std::string> kExtensions = {".jpg", ".jpeg", ".png",  ".bmp", ".ppm",
                                                        ".pgm", ".tif",  ".tiff", ".webp"};
-  return std::find(kExtensions.begin(), kExtensions.end(), LowerExtension(path)) !=
-         kExtensions.end();
+  return std::ranges::find(kExtensions, LowerExtension(path)) != kExtensions.end();
 }
 
 std::unique_ptr<FrameSource> OpenFolder(const fs::path& folder) {
@@ -106,7 +105,7 @@ std::unique_ptr<FrameSource> OpenFolder(const fs::path& folder) {
   }
   const bool has_tensors = !tensors.empty();
   std::vector<fs::path>& files = has_tensors ? tensors : pictures;
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return std::make_unique<FileSource>(folder, std::move(files), has_tensors);
 }
 

@@ -26,7 +26,7 @@ constexpr size_t kMostCameraDigits = 4;
 
 bool IsCamera(const std::string& spec) {
   return spec.size() <= kMostCameraDigits &&
-         std::all_of(spec.begin(), spec.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::ranges::all_of(spec, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // "rtsp" of "RTSP://host/path"; empty if it is no address.
@@ -42,7 +42,7 @@ std::string SchemeOf(const std::string& spec) {
 bool IsStream(const std::string& scheme) {
   constexpr std::array<std::string_view, 7> kSchemes = {"rtsp", "rtsps", "rtmp", "rtmps",
                                                         "rtp",  "srt",   "udp"};
-  return std::find(kSchemes.begin(), kSchemes.end(), scheme) != kSchemes.end();
+  return std::ranges::find(kSchemes, scheme) != kSchemes.end();
 }
 
 // Whether a pipeline ends by itself.

@@ -181,7 +181,7 @@ void RefuseUnknownOrder(const std::string& pipeline) {
   const std::string format = FormatBeforeSink(pipeline);
   constexpr std::array<std::string_view, 6> kKnown = {"BGR",   "BGRx",      "BGRA",
                                                       "GRAY8", "GRAY16_LE", "YUY2"};
-  if (format.empty() || std::find(kKnown.begin(), kKnown.end(), format) != kKnown.end()) return;
+  if (format.empty() || std::ranges::find(kKnown, format) != kKnown.end()) return;
   throw InputError(
       fmt::format("pipeline \"{}\": format {} is not supported; let the pipeline end with "
                   "\"videoconvert ! video/x-raw,format=BGR ! appsink\"",

@@ -405,7 +405,7 @@ class Inference {
   std::vector<InferredOutput> Outputs(const op::Permute& permute) {
     const Shape& in = OnlyInput();
     std::vector<int> sorted = permute.order;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     std::vector<int> all(in.size());
     std::iota(all.begin(), all.end(), 0);
     if (sorted != all)

@@ -420,7 +420,7 @@ void FoldReduce(OnnxNode& node, BinaryKind combine, bool is_mean) {
   Shape dropped;
   for (int d = 0; d < x.rank(); ++d) {
     const auto axis = static_cast<size_t>(d);
-    if (axes.empty() || std::binary_search(axes.begin(), axes.end(), d)) {
+    if (axes.empty() || std::ranges::binary_search(axes, d)) {
       kept[axis] = 1;
     } else {
       dropped.push_back(kept[axis]);

@@ -250,7 +250,7 @@ void ConvertSqueeze(OnnxNode& node) {
   const std::vector<int> axes = ReadAxes(node, 1, static_cast<int>(in.size()));
   Shape out;
   for (size_t i = 0; i < in.size(); ++i) {
-    const bool named = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
+    const bool named = std::ranges::binary_search(axes, static_cast<int>(i));
     if (named && in[i] != 1) node.Fail("dimension ", i, " of ", ToString(in), " is not 1");
     if (!(named || (axes.empty() && in[i] == 1))) out.push_back(in[i]);
   }
@@ -426,7 +426,7 @@ void ConvertConcat(OnnxNode& node) {
   for (int i = 0; i < node.input_count(); ++i) {
     // An empty part adds nothing.
     const Shape shape = node.InputShape(i);
-    if (std::find(shape.begin(), shape.end(), 0) == shape.end()) inputs.push_back(node.Input(i));
+    if (std::ranges::find(shape, 0) == shape.end()) inputs.push_back(node.Input(i));
   }
   const int axis = axis_in(node.ShapeOf(inputs.at(0)));
   node.SetOutput(0, inputs.size() == 1 ? inputs[0] : node.Add(op::Concat{axis}, inputs));

@@ -263,7 +263,7 @@ std::vector<int> CheckedAxes(const std::vector<int64_t>& axes, int rank) {
 
 std::vector<int> ReadAxes(OnnxNode& node, int input, int rank) {
   std::vector<int> axes = CheckedAxes(node.AttributeOrInput("axes", input), rank);
-  std::sort(axes.begin(), axes.end());
+  std::ranges::sort(axes);
   return axes;
 }
 

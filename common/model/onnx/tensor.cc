@@ -1,7 +1,6 @@
 #include "common/model/onnx/tensor.h"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
@@ -168,13 +168,11 @@ int64_t TypedCount(const TensorProto& proto) {
 }
 
 int64_t ParseOffset(const std::string& text, const std::string& what) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end || value < 0) {
+  const auto value = NumberIn<int64_t>(text);
+  if (!value || *value < 0) {
     throw InputError(what, " has '", text, "' where a file offset or length belongs");
   }
-  return value;
+  return *value;
 }
 
 std::string ReadExternalBytes(const TensorProto& proto, const std::filesystem::path& folder,

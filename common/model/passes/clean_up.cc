@@ -11,8 +11,7 @@ namespace cacheinf::pass {
 namespace {
 
 bool AllAre(const std::vector<int64_t>& numbers, int64_t expected) {
-  return std::all_of(numbers.begin(), numbers.end(),
-                     [expected](int64_t number) { return number == expected; });
+  return std::ranges::all_of(numbers, [expected](int64_t number) { return number == expected; });
 }
 
 template <typename T>
@@ -162,7 +161,7 @@ std::optional<op::Reduce> WithoutDimensions(const Rewriter& rewriter, const Oper
   const Shape& kept = rewriter.shape(reshape.inputs[0]);
   for (size_t d = 0; d < kept.size(); ++d) {
     const auto axis = static_cast<int>(d);
-    if (std::count(reduce->axes.begin(), reduce->axes.end(), axis) == 0) dropped.push_back(kept[d]);
+    if (std::ranges::count(reduce->axes, axis) == 0) dropped.push_back(kept[d]);
   }
   if (dropped != rewriter.shape(reshape.outputs[0])) return std::nullopt;
   op::Reduce result = *reduce;

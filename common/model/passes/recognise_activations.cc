@@ -23,7 +23,7 @@ constexpr size_t kMaxCandidates = 32;
 using Polynomial = std::array<double, kMaxDegree + 1>;
 
 bool IsZero(const Polynomial& p) {
-  return std::all_of(p.begin(), p.end(), [](double c) { return c == 0.0; });
+  return std::ranges::all_of(p, [](double c) { return c == 0.0; });
 }
 
 bool IsConstant(const Polynomial& p) { return IsZero({0.0, p[1], p[2], p[3]}); }
@@ -129,7 +129,7 @@ class Reader {
 
 void AddOnce(std::vector<ValueId>& values, ValueId id) {
   if (values.size() == kMaxCandidates) return;
-  if (std::find(values.begin(), values.end(), id) == values.end()) values.push_back(id);
+  if (std::ranges::find(values, id) == values.end()) values.push_back(id);
 }
 
 // Collects the results of function operators below `id` that an activation may be written with.

@@ -49,7 +49,7 @@ std::optional<Mean> MatchMean(const Rewriter& rewriter, ValueId id) {
     return std::nullopt;
   }
   Mean mean{rewriter.Producer(id)->inputs[0], reduce->axes};
-  std::sort(mean.axes.begin(), mean.axes.end());
+  std::ranges::sort(mean.axes);
   return mean;
 }
 

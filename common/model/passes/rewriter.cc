@@ -109,7 +109,7 @@ bool Rewriter::ReplaceByValue(OpId at, ValueId by) {
   if (producer == kNone || IsOutput(by)) return false;
   graph_.operators[at].outputs.clear();
   std::vector<ValueId>& outputs = graph_.operators[producer].outputs;
-  std::replace(outputs.begin(), outputs.end(), by, old);
+  std::ranges::replace(outputs, by, old);
   graph_.values[old].producer = producer;
   Redirect(by, old);
   Kill(at);
@@ -123,13 +123,13 @@ void Rewriter::AddReads(OpId at) {
 void Rewriter::RemoveReads(OpId at) {
   for (ValueId input : op(at).inputs) {
     std::vector<OpId>& readers = readers_[input];
-    readers.erase(std::find(readers.begin(), readers.end(), at));
+    readers.erase(std::ranges::find(readers, at));
   }
 }
 
 bool Rewriter::IsUnused(const Operator& op) const {
-  return std::all_of(op.outputs.begin(), op.outputs.end(),
-                     [this](ValueId id) { return readers_[id].empty() && !IsOutput(id); });
+  return std::ranges::all_of(op.outputs,
+                             [this](ValueId id) { return readers_[id].empty() && !IsOutput(id); });
 }
 
 void Rewriter::Kill(OpId at) {
@@ -155,7 +155,7 @@ void Rewriter::Redirect(ValueId from, ValueId to) {
   std::vector<OpId> readers = std::exchange(readers_[from], {});
   for (OpId reader : readers) {
     std::vector<ValueId>& inputs = graph_.operators[reader].inputs;
-    std::replace(inputs.begin(), inputs.end(), from, to);
+    std::ranges::replace(inputs, from, to);
   }
   readers_[to].insert(readers_[to].end(), readers.begin(), readers.end());
 }
@@ -166,7 +166,7 @@ bool Rewriter::Finish() {
     if (is_alive_[id]) order.push_back(static_cast<OpId>(id));
   }
   // An added operator comes before the one that it was added for, after those added earlier.
-  std::stable_sort(order.begin(), order.end(), [this](OpId a, OpId b) {
+  std::ranges::stable_sort(order, [this](OpId a, OpId b) {
     const bool a_is_original = a < original_count_;
     const bool b_is_original = b < original_count_;
     return std::pair(position_[a], a_is_original) < std::pair(position_[b], b_is_original);

@@ -134,9 +134,9 @@ void MergeReduce(Rewriter& rewriter, OpId id, op::Reduce outer) {
     return;
   }
   for (int axis : inner->axes) {
-    if (std::count(outer.axes.begin(), outer.axes.end(), axis) == 0) outer.axes.push_back(axis);
+    if (std::ranges::count(outer.axes, axis) == 0) outer.axes.push_back(axis);
   }
-  std::sort(outer.axes.begin(), outer.axes.end());
+  std::ranges::sort(outer.axes);
   rewriter.Replace(id, outer, rewriter.Producer(op.inputs[0])->inputs);
 }
 
