@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "common/base/command_line.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "common/base/log.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
@@ -54,11 +54,6 @@ struct ModelOptions {
   }
 };
 
-// Names in a model's file may hold bytes that are not UTF-8, which JSON must be.
-std::string JsonText(const nlohmann::json& json) {
-  return json.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 struct InspectOptions {
   ModelOptions model;
   std::filesystem::path json;
@@ -81,7 +76,7 @@ struct InspectOptions {
     std::vector<size_t> budgets;
     for (const double mb : budgets_mb) budgets.push_back(static_cast<size_t>(mb * 1e6));
     const ModelReport report = Inspect(graph, budgets);
-    if (!json.empty()) WriteFile(json, JsonText(ToJson(report)));
+    if (!json.empty()) WriteFile(json, TextOf(ToJson(report), 2) + "\n");
     std::cout << ToText(report);
   }
 };
@@ -169,7 +164,7 @@ struct MachineOptions {
     command->callback([this] {
       const Machine machine = DescribeMachine();
       std::cout << ToText(machine);
-      if (!json.empty()) WriteFile(json, JsonText(ToJson(machine)));
+      if (!json.empty()) WriteFile(json, TextOf(ToJson(machine), 2) + "\n");
     });
   }
 };

@@ -17,6 +17,14 @@
 #include "common/model/graph/words.h"
 
 namespace cacheinf {
+
+void VisitFields(MaybeConst<OperatorReport> auto& op, auto& visit) {
+  VisitEach<
+      "id name kind fused local groups reads shape parameters multiply_adds operations bytes">(
+      visit, op.id, op.name, op.kind, op.fused, op.is_local, op.groups, op.reads, op.shape,
+      op.parameters, op.multiply_adds, op.operations, op.activation_bytes);
+}
+
 namespace {
 
 bool IsFunction(const Function& function) { return function.kind != Function::Kind::kIdentity; }
@@ -289,18 +297,7 @@ std::string ToText(const ModelReport& report) {
 nlohmann::json ToJson(const ModelReport& report) {
   nlohmann::json operators = nlohmann::json::array();
   for (const OperatorReport& op : report.operators) {
-    nlohmann::json entry = {{"id", op.id},
-                            {"name", op.name},
-                            {"kind", op.kind},
-                            {"fused", op.fused},
-                            {"local", op.is_local},
-                            {"groups", op.groups},
-                            {"reads", op.reads},
-                            {"shape", op.shape},
-                            {"parameters", op.parameters},
-                            {"multiply_adds", op.multiply_adds},
-                            {"operations", op.operations},
-                            {"bytes", op.activation_bytes}};
+    nlohmann::json entry = WriteFields(op);
     if (op.window) {
       entry["window"] = {{"rows", AxisJson(op.window->rows)},
                          {"columns", AxisJson(op.window->columns)}};

@@ -14,9 +14,21 @@
 #include <sstream>
 #include <string_view>
 
+#include "common/base/json_fields.h"
 #include "sparse_ops/cpu/simd_targets.h"
 
 namespace cacheinf {
+
+void VisitFields(MaybeConst<Machine> auto& machine, auto& visit) {
+  VisitEach<
+      "cpu logical_cores usable_cores cpu_quota caches simd_targets memory_bytes os kernel "
+      "cacheinf compiler build_type libtorch opencv">(
+      visit, machine.cpu, machine.logical_cores, machine.usable_cores, machine.cpu_quota,
+      machine.caches, machine.simd_targets, machine.memory_bytes, machine.os, machine.kernel,
+      machine.cacheinf_version, machine.compiler, machine.build_type, machine.libtorch_version,
+      machine.opencv_version);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,29 +112,12 @@ nlohmann::json CudaJson(const CudaReport& cuda) {
   return json;
 }
 
-// Whatever bytes the machine's names hold.
-std::string OnOneLine(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 // All but the fingerprint.
 nlohmann::json FactsOf(const Machine& machine) {
-  return {{"cpu", machine.cpu},
-          {"logical_cores", machine.logical_cores},
-          {"usable_cores", machine.usable_cores},
-          {"cpu_quota", machine.cpu_quota},
-          {"caches", machine.caches},
-          {"simd_targets", machine.simd_targets},
-          {"memory_bytes", machine.memory_bytes},
-          {"os", machine.os},
-          {"kernel", machine.kernel},
-          {"cacheinf", machine.cacheinf_version},
-          {"compiler", machine.compiler},
-          {"build_type", machine.build_type},
-          {"libtorch", machine.libtorch_version},
-          {"opencv", machine.opencv_version},
-          {"mpi", machine.mpi.Describe()},
-          {"cuda", CudaJson(machine.cuda)}};
+  FieldsJson json = WriteFields(machine);
+  json["mpi"] = machine.mpi.Describe();
+  json["cuda"] = CudaJson(machine.cuda);
+  return json;
 }
 
 }  // namespace
@@ -155,8 +150,8 @@ std::string ToText(const Machine& machine) {
   std::string text;
   const nlohmann::json facts = ToJson(machine);
   for (const auto& [key, fact] : facts.items()) {
-    text += fmt::format("{:<14}{}\n", key,
-                        fact.is_string() ? fact.get<std::string>() : OnOneLine(fact));
+    text +=
+        fmt::format("{:<14}{}\n", key, fact.is_string() ? fact.get<std::string>() : TextOf(fact));
   }
   return text;
 }
@@ -170,7 +165,7 @@ nlohmann::json ToJson(const Machine& machine) {
 std::string Fingerprint(const Machine& machine) {
   nlohmann::json facts = FactsOf(machine);
   for (const char* const of_no_effect : {"os", "kernel", "mpi"}) facts.erase(of_no_effect);
-  const std::string text = OnOneLine(facts);
+  const std::string text = TextOf(facts);
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 

@@ -7,13 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/json_fields.h"
 #include "common/base/number_text.h"
 #include "scheduler/planner.h"
 
@@ -140,6 +140,12 @@ std::vector<FollowedLink> FollowLink(const CostModel& model, const std::vector<d
   return followed;
 }
 
+void VisitFields(MaybeConst<FollowedLink> auto& link, auto& visit) {
+  VisitEach<"planner mean_ms p50_ms p95_ms link_ms robot_ms plan plan_share">(
+      visit, link.planner, link.mean_ms, link.p50_ms, link.p95_ms, link.link_ms, link.robot_ms,
+      link.plan, link.plan_share);
+}
+
 std::string ToText(const std::vector<FollowedLink>& followed) {
   std::string text = fmt::format("{:<15}{:>9}{:>9}{:>9}{:>9}{:>9}  {}\n", "planner", "mean ms",
                                  "p50", "p95", "link", "robot", "most often");
@@ -155,18 +161,9 @@ std::string ToText(const std::vector<FollowedLink>& followed) {
 }
 
 std::string ToJsonText(const std::vector<FollowedLink>& followed) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const FollowedLink& link : followed) {
-    list.push_back({{"planner", link.planner},
-                    {"mean_ms", link.mean_ms},
-                    {"p50_ms", link.p50_ms},
-                    {"p95_ms", link.p95_ms},
-                    {"link_ms", link.link_ms},
-                    {"robot_ms", link.robot_ms},
-                    {"plan", link.plan},
-                    {"plan_share", link.plan_share}});
-  }
-  return list.dump(2) + "\n";
+  FieldsJson list = FieldsJson::array();
+  for (const FollowedLink& link : followed) list.push_back(WriteFields(link));
+  return TextOf(list, 2) + "\n";
 }
 
 }  // namespace cacheinf

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/json_fields.h"
 #include "common/base/median.h"
 #include "common/plan/cut_text.h"
 
@@ -145,7 +146,7 @@ std::string ToTraceJson(const Timeline& timeline) {
   }
   const nlohmann::ordered_json trace = {{"traceEvents", std::move(events)},
                                         {"displayTimeUnit", "ms"}};
-  return trace.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return TextOf(trace, 1) + "\n";
 }
 
 std::string HowToFollow(const std::vector<Plan>& plans, const Profile& profile) {

@@ -54,8 +54,7 @@ void WriteFrame(const RecordedFrame& kept, const fs::path& folder) {
 
 }  // namespace
 
-template <MaybeConst<NamedScheme> T, typename Visit>
-void VisitFields(T& named, Visit& visit) {
+void VisitFields(MaybeConst<NamedScheme> auto& named, auto& visit) {
   visit("layer", named.layer);
   visit("scheme", named.scheme);
 }
