@@ -19,8 +19,7 @@ double MeanOf(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
-template <typename Middle>
-Curve FitBins(const std::vector<Curve::Point>& samples, const Middle& middle) {
+Curve FitBins(const std::vector<Curve::Point>& samples, const auto& middle) {
   struct Bin {
     std::vector<double> xs;
     std::vector<double> ys;

@@ -50,8 +50,7 @@ class RemotePlanner : public Planner {
 // that.
 class DensePlans {
  public:
-  template <typename Solve>
-  const Plan& Of(const CostModel& model, const SolveOptions& options, const Solve& solve) {
+  const Plan& Of(const CostModel& model, const SolveOptions& options, const auto& solve) {
     Situation situation = model.situation();
     situation.robot_work = situation.server_work = 1;
     if (!solved_ || solved_->situation != situation || solved_->seed != options.seed) {

@@ -15,8 +15,7 @@ int64_t PaddedReads(const AxisWindow& axis, int64_t out) {
 
 // Calls visit(in) for every input index that output `out` reads, in no particular order, possibly
 // more than once.
-template <typename Visit>
-void ForEachRead(const AxisWindow& axis, int out, const Visit& visit) {
+void ForEachRead(const AxisWindow& axis, int out, const auto& visit) {
   const WindowAxis& window = axis.window;
   const auto visit_inside = [&](int64_t in) {
     if (in >= 0 && in < axis.in_size) visit(static_cast<int>(in));

@@ -47,8 +47,7 @@ int IndexOf(const Values& values, typename Values::value_type value) {
   return static_cast<int>(found - values.begin());
 }
 
-template <typename Values>
-auto At(const Values& values, const SettingPoint& point, size_t dimension) {
+auto At(const auto& values, const SettingPoint& point, size_t dimension) {
   return values[static_cast<size_t>(point[dimension])];
 }
 
@@ -110,10 +109,7 @@ SettingPoint PointOf(const Start& start) {
   return point;
 }
 
-template <typename Values>
-SettingDimension Ordered(const Values& values) {
-  return {static_cast<int>(values.size()), true};
-}
+SettingDimension Ordered(const auto& values) { return {static_cast<int>(values.size()), true}; }
 
 }  // namespace
 

@@ -60,8 +60,7 @@ class Rerun {
   }
 
  private:
-  template <typename Step>
-  static std::string ErrorOf(const Step& step) {
+  static std::string ErrorOf(const auto& step) {
     try {
       step();
     } catch (const std::exception& thrown) {

@@ -10,8 +10,7 @@
 
 // A struct that is written and read lists its fields once, in its own namespace:
 //
-//   template <MaybeConst<Curve> T, typename Visit>
-//   void VisitFields(T& curve, Visit& visit) {
+//   void VisitFields(MaybeConst<Curve> auto& curve, auto& visit) {
 //     visit("x", curve.x, Real{0, 1});
 //     VisitEach<"y z">(visit, curve.y, curve.z);
 //     visit.Check(IsAscending(curve.x), "x", "ascending");

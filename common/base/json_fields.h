@@ -41,17 +41,13 @@ class JsonWriter {
 
   // Texts, numbers, enums with words, structs, and lists of these; null where there is nothing.
   // What is none of these has to_json(FieldsJson&, field), and ReadField(JsonReader, key, field).
-  template <typename T>
-  void operator()(const char* key, const T& field, const auto&... /*bounds*/) {
+  void operator()(const char* key, const auto& field, const auto&... /*bounds*/) {
     json_[key] = Of(field);
   }
   // Whether a field that may be missing is there.
   static bool Has(const char* /*key*/, bool is_there) { return is_there; }
   // A field that always has this value.
-  template <typename T>
-  void Constant(const char* key, const T& value) {
-    json_[key] = value;
-  }
+  void Constant(const char* key, const auto& value) { json_[key] = value; }
   // 16 hexadecimal digits.
   void Hex(const char* key, uint64_t number) { json_[key] = fmt::format("{:016x}", number); }
   // As many numbers as there are; `is_usual`: whether they are the struct's defaults.
@@ -272,8 +268,7 @@ class JsonReader {
   FieldsJson json_;
 };
 
-template <typename T>
-FieldsJson WriteFields(const T& value) {
+FieldsJson WriteFields(const auto& value) {
   JsonWriter writer;
   VisitFields(value, writer);
   return writer.Take();

@@ -6,8 +6,7 @@
 namespace cacheinf {
 namespace {
 
-template <typename Function>
-LevelTable TableOf(const Function& level_of) {
+LevelTable TableOf(const auto& level_of) {
   LevelTable table;
   for (size_t level = 0; level < table.size(); ++level) {
     const double exact = level_of(static_cast<double>(level));

@@ -39,8 +39,7 @@ PictureFormat FormatOf(ConstMaskView blocks, const PictureFormat& whole) {
 }
 
 // Calls visit(y, x, number) for the mask's blocks: 0, 1, 2, …
-template <typename Visit>
-void ForEachBlock(ConstMaskView mask, const Visit& visit) {
+void ForEachBlock(ConstMaskView mask, const auto& visit) {
   int index = 0;
   for (int y = 0; y < mask.height; ++y) {
     for (int x = 0; x < mask.width; ++x) {

@@ -96,12 +96,8 @@ struct CpuBackend::RunningKernels : HostKernels<RunningKernels> {
     std::get<cpu::Linear>(own.packed).Run(args, pool, scratch);
   }
   void operator()(const MatMulArgs& args) const { cpu::MatMul(args, pool, scratch); }
-  template <typename Args>
-  void operator()(const Args& args) const {
-    cpu::Compute(args, pool);
-  }
-  template <typename Args>
-  void operator()(const Args& args, const ActivePixels& pixels) const {
+  void operator()(const auto& args) const { cpu::Compute(args, pool); }
+  void operator()(const auto& args, const ActivePixels& pixels) const {
     cpu::Compute(args, pixels, pool);
   }
 

@@ -20,15 +20,13 @@ void ReadField(const JsonReader& json, const char* key, Mask& mask);
 // Returns what is wrong between a decision's fields, such as "base must be ...", or null.
 const char* FaultOf(const FrameDecision& decision);
 
-template <MaybeConst<Homography> T>
-auto EntriesOf(T& homography) {
+auto EntriesOf(MaybeConst<Homography> auto& homography) {
   auto& m = homography.m;
   return std::array{&m[0][0], &m[0][1], &m[0][2], &m[1][0], &m[1][1],
                     &m[1][2], &m[2][0], &m[2][1], &m[2][2]};
 }
 
-template <MaybeConst<FrameDecision> T, typename Visit>
-void VisitFields(T& decision, Visit& visit) {
+void VisitFields(MaybeConst<FrameDecision> auto& decision, auto& visit) {
   constexpr int kLargestShift = 1 << 14;
   if constexpr (requires { visit.keys(); }) {
     visit.Check(visit.keys() == 11 ? nullptr : "not the fields of a decision");

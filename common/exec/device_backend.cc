@@ -119,18 +119,15 @@ struct DeviceBackend<Device>::Kernels {
       call.conv->Run(queue.recorder(), args.input, args.residual, args.output, pixels, test);
     }
   }
-  template <typename Args>
-  void operator()(const Args& args, const cuda::Pixels& pixels) const {
+  void operator()(const auto& args, const cuda::Pixels& pixels) const {
     cuda::Compute(device, queue.recorder(), args, pixels);
   }
-  template <typename Args>
-  void operator()(const Args& args) const {
+  void operator()(const auto& args) const {
     const cuda::Pixels all = All(args.output);
     cuda::Compute(device, queue.recorder(), args, all);
   }
 
-  template <typename Output>
-  cuda::Pixels All(const Output& output) const {
+  cuda::Pixels All(const auto& output) const {
     if (sets == nullptr) return {nullptr, nullptr, 0, PixelsOf(output)};
     return sets->AllIfAny(active, PixelsOf(output));
   }

@@ -120,8 +120,7 @@ void HostPixelSets::FillIfAny(PixelSet some, PixelSet to) {
 }
 
 // Unites `to` with what derive(from, mask) writes.
-template <typename Derive>
-void HostPixelSets::AddThrough(PixelSet from, PixelSet to, const Derive& derive) {
+void HostPixelSets::AddThrough(PixelSet from, PixelSet to, const auto& derive) {
   if (At(from).is_empty) return;
   const bool was_empty = At(to).is_empty;
   const MaskView all = MaskToChange(to);

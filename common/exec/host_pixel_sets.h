@@ -89,8 +89,7 @@ class HostPixelSets final : public PixelSets {
   Entry& Change(PixelSet set);
   MaskView Scratch(PixelSet like) { return {scratch_.data(), like.height, like.width}; }
   void AddPart(ConstMaskView pixels, const ChangeTest* test);
-  template <typename Derive>
-  void AddThrough(PixelSet from, PixelSet to, const Derive& derive);
+  void AddThrough(PixelSet from, PixelSet to, const auto& derive);
 
   std::deque<Entry> entries_;
   std::vector<MaskPropagation> ways_;

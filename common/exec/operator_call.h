@@ -65,10 +65,7 @@ inline bool LiesThere(const ConstTensorView& from, const TensorView& to) {
 // What families with lists on the host share.
 template <typename Kernels>
 struct HostKernels {
-  template <typename Output>
-  static ActivePixels All(const Output& output) {
-    return AllPixels(output);
-  }
+  static ActivePixels All(const auto& output) { return AllPixels(output); }
   void CopyMeeting(const ConstTensorView& input, const TensorView& output, int axis, Range filled,
                    const ActivePixels& pixels) const;
 };
@@ -259,8 +256,7 @@ class OperatorRunner {
     for (size_t i = 0; i < call_.heads.size(); ++i) call_.heads[i].map = AsImage(inputs_[i]);
   }
 
-  template <typename Args>
-  void Run(const Args& args) {
+  void Run(const auto& args) {
     kernels_(args, call_.is_local ? pixels_ : kernels_.All(args.output));
   }
 

@@ -7,12 +7,8 @@ namespace cacheinf {
 namespace {
 
 struct ReferenceKernels : HostKernels<ReferenceKernels> {
-  template <typename Args>
-  void operator()(const Args& args) const {
-    reference::Compute(args);
-  }
-  template <typename Args>
-  void operator()(const Args& args, const ActivePixels& pixels) const {
+  void operator()(const auto& args) const { reference::Compute(args); }
+  void operator()(const auto& args, const ActivePixels& pixels) const {
     reference::Compute(args, pixels);
   }
 };

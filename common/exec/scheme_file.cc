@@ -25,23 +25,20 @@ constexpr Real kMs = {0, 1e9, "milliseconds"};
 
 }  // namespace
 
-template <MaybeConst<SchemeKey> T, typename Visit>
-void VisitFields(T& key, Visit& visit) {
+void VisitFields(MaybeConst<SchemeKey> auto& key, auto& visit) {
   visit("build", key.build);
   visit("machine", key.machine);
   visit("model", key.model);
   visit("threads", key.threads);
 }
 
-template <MaybeConst<LayerTimes> T, typename Visit>
-void VisitFields(T& layer, Visit& visit) {
+void VisitFields(MaybeConst<LayerTimes> auto& layer, auto& visit) {
   visit("direct_ms", layer.direct_ms, kMs);
   visit("layer", layer.layer);
   visit("winograd_ms", layer.winograd_ms, kMs);
 }
 
-template <MaybeConst<LayerTiles> T, typename Visit>
-void VisitFields(T& layer, Visit& visit) {
+void VisitFields(MaybeConst<LayerTiles> auto& layer, auto& visit) {
   visit("layer", layer.layer);
   visit("small_tiles_up_to", layer.small_tiles_up_to, kNotNegative);
 }
@@ -54,8 +51,7 @@ struct SchemeFileContent {
   MeasuredLayers measured;
 };
 
-template <MaybeConst<SchemeFileContent> T, typename Visit>
-void VisitFields(T& file, Visit& visit) {
+void VisitFields(MaybeConst<SchemeFileContent> auto& file, auto& visit) {
   visit("format", file.format);
   if (file.format != kFormat) return;
   visit("key", file.key);

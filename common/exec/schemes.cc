@@ -188,9 +188,8 @@ std::optional<int> MeasureTilesOf(const LayerUnderTest& layer, int width, const 
 }
 
 // Calls measure(op) for every layer until time is up, or measure or on_progress returns false.
-template <typename Measure>
 void MeasureEach(const std::vector<const Operator*>& layers, const Measuring& measuring,
-                 const Clock& clock, std::chrono::nanoseconds end, const Measure& measure) {
+                 const Clock& clock, std::chrono::nanoseconds end, const auto& measure) {
   int done = 0;
   for (const Operator* op : layers) {
     if (clock.Now() >= end || !measure(*op)) return;

@@ -24,9 +24,8 @@ inline TensorView ShadowOf(const TensorView& map, float* scratch) {
 
 // Calls run(shadow, rows), which fills those rows of the shadow, if any pixel is active.
 // REQUIRES: a map.
-template <typename Run>
 void RunOnShadow(const TensorView& map, const ActivePixels& pixels, const ChangeTest* test,
-                 float* scratch, const Run& run) {
+                 float* scratch, const auto& run) {
   if (pixels.is_sparse && pixels.run_count == 0) return;
   const TensorView shadow = ShadowOf(map, scratch);
   run(shadow, pixels.rows);

@@ -74,8 +74,7 @@ void VisitFields(T& rows, Visit& visit) {
   if constexpr (Visit::kReads) rows.resize.out_height = rows.out_size;
 }
 
-template <MaybeConst<ProfiledCodec> T, typename Visit>
-void VisitFields(T& codec, Visit& visit) {
+void VisitFields(MaybeConst<ProfiledCodec> auto& codec, auto& visit) {
   visit("codec", codec.codec);
   visit("bytes", codec.bytes);
   visit("encode_ms", codec.encode_ms, kAmount);
@@ -125,8 +124,7 @@ void VisitOperator(Operator& op, std::span<const ProfiledOperator> before, Visit
 
 }  // namespace
 
-template <MaybeConst<Profile> T, typename Visit>
-void VisitFields(T& profile, Visit& visit) {
+void VisitFields(MaybeConst<Profile> auto& profile, auto& visit) {
   visit.Constant("format", kFormat);
   visit.Constant("version", Profile::kVersion);
   visit("side", profile.side);

@@ -25,8 +25,7 @@ constexpr int64_t kLastOperator = 1 << 20;
 // Milliseconds, joules.
 constexpr Real kCost = {0, 1e15, "at least 0 and at most 1e+15"};
 
-template <typename Visit>
-void VisitAxis(const char* key, auto& steps, double most, Visit& visit) {
+void VisitAxis(const char* key, auto& steps, double most, auto& visit) {
   visit(key, steps);
   const bool ascends = std::ranges::adjacent_find(steps, std::greater_equal()) == steps.end();
   visit.Check(!steps.empty() && steps.size() <= kMostSteps && steps[0] >= 0 &&
@@ -40,8 +39,7 @@ struct AxisPlace {
   double fraction = 0;
 };
 
-template <typename Scale>
-AxisPlace PlaceOn(const std::vector<double>& steps, double value, const Scale& scale) {
+AxisPlace PlaceOn(const std::vector<double>& steps, double value, const auto& scale) {
   const auto next = std::ranges::upper_bound(steps, value);
   if (next == steps.begin()) return {0, 0.0};
   const auto step = static_cast<size_t>(next - steps.begin()) - 1;
@@ -84,8 +82,7 @@ void VisitFields(T& bucket, Visit& visit) {
 }
 
 // All but profiles and buckets.
-template <MaybeConst<Schedule> T, typename Visit>
-void VisitFields(T& schedule, Visit& visit) {
+void VisitFields(MaybeConst<Schedule> auto& schedule, auto& visit) {
   visit.Constant("format", kScheduleFormat);
   visit.Constant("version", Schedule::kVersion);
   visit("model", schedule.model);

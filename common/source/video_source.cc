@@ -133,8 +133,7 @@ class VideoSource final : public FrameSource {
   std::optional<Frame> first_;
 };
 
-template <typename What>
-cv::VideoCapture Open(const What& what, int library, const std::vector<int>& parameters = {}) {
+cv::VideoCapture Open(const auto& what, int library, const std::vector<int>& parameters = {}) {
   QuietOpenCv();
   cv::VideoCapture capture;
   try {

@@ -24,8 +24,7 @@ class ActiveRuns {
 
   // Calls fn(image, run, number) for the runs, or parts of runs, that hold the pixels with these
   // numbers; `number` is the first pixel's.
-  template <typename Fn>
-  void ForEachIn(Range numbers, const Fn& fn) const {
+  void ForEachIn(Range numbers, const auto& fn) const {
     if (numbers.empty()) return;
     int image = numbers.begin / per_image_;
     int index = RunOf(numbers.begin % per_image_);
@@ -43,8 +42,7 @@ class ActiveRuns {
 
   // Splits all pixels into parts and calls fn(numbers) for each, on one of the pool's threads;
   // `work` is the cost of a pixel, in numbers read.
-  template <typename Fn>
-  void ForEachPart(ThreadPool& pool, int64_t work, const Fn& fn) const {
+  void ForEachPart(ThreadPool& pool, int64_t work, const auto& fn) const {
     // Below this much work a second thread costs more to wake than it saves.
     constexpr int64_t kParallelWork = 16 * 1024;
     const bool is_one = pool.threads() == 1 || count_ * work < kParallelWork;
@@ -56,8 +54,7 @@ class ActiveRuns {
   }
 
   // Calls fn(image, run) for all runs, or for parts of them.
-  template <typename Fn>
-  void ForEach(ThreadPool& pool, int64_t work, const Fn& fn) const {
+  void ForEach(ThreadPool& pool, int64_t work, const auto& fn) const {
     ForEachPart(pool, work, [&](Range numbers) {
       ForEachIn(numbers, [&](int image, const PixelRun& run, int) { fn(image, run); });
     });

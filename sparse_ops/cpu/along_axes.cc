@@ -16,9 +16,8 @@ bool IsContiguousAlong(const ConstTensorView& view, int axis) {
 
 // Calls fn(in, out) with the addresses of index 0 along `axis`, for every active index of the other
 // axes. An operator along a map's rows is not local, so it gets all of them at once.
-template <typename Fn>
 void ForEachAcross(const ConstTensorView& input, const TensorView& output, int axis,
-                   const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
+                   const ActivePixels& pixels, ThreadPool& pool, const auto& fn) {
   const auto dims = SliceAxis(input, axis, 0, 1).dims;
   const bool is_along_rows = input.rank == 4 && axis == 2;
   const Runs<2> runs(is_along_rows ? ActivePixels(Range{0, 1}) : pixels, input.rank, dims,
@@ -84,8 +83,7 @@ class GroupItem {
   static constexpr int kSumLanes = 16;
 
   // Adds every channel to its group's lanes: sum(grid, first channel, channels, sums).
-  template <typename Sum>
-  void SumGroups(const Sum& sum) {
+  void SumGroups(const auto& sum) {
     for (auto& lanes : lanes_) std::fill(std::begin(lanes), std::end(lanes), 0.0f);
     for (int first = 0; first < channels_; first += kChannelsPerItem) {
       const int channels = std::min(kChannelsPerItem, channels_ - first);

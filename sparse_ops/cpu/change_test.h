@@ -52,9 +52,8 @@ size_t TestScratchFloats(int width, int channels, int threads);
 // from several threads at once; `run` computes those pixels on its own thread and writes no others.
 // Pixels whose new values are not changes get their old ones back. REQUIRES: an output that
 // overlaps no operand.
-template <typename Run>
 void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
-                 ThreadPool& pool, float* scratch, const Run& run);
+                 ThreadPool& pool, float* scratch, const auto& run);
 
 // -------------------------------------------------------------------------------------------------
 
@@ -105,9 +104,8 @@ inline void CopyRun(const PixelLine<float>& from, int pixels, int channels, floa
   }
 }
 
-template <typename Run>
 void RunWithTest(const ImageView& output, const ActivePixels& pixels, const ChangeTest& test,
-                 ThreadPool& pool, float* scratch, const Run& run) {
+                 ThreadPool& pool, float* scratch, const auto& run) {
   const int channels = output.channels;
   const TestParts parts(pixels, channels);
   const size_t scratch_of_thread = TestScratchFloats(output.width, channels, 1);

@@ -90,9 +90,8 @@ bool ArePixels(const ConstTensorView& input, const TensorView& output) {
 }
 
 // Calls fn(map) for the active pixels in parts that stay in a cache. REQUIRES: ArePixels.
-template <typename Fn>
 void ForEachPixels(const ConstTensorView& input, const TensorView& output,
-                   const ActivePixels& pixels, ThreadPool& pool, const Fn& fn) {
+                   const ActivePixels& pixels, ThreadPool& pool, const auto& fn) {
   constexpr int kPartFloats = 4096;
   const ConstImageView from = AsImage(input);
   const ImageView to = AsImage(output);

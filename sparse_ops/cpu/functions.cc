@@ -46,8 +46,7 @@ CACHEINF_FLATTEN void MapFunction(const Function& function, const float* in, flo
 
 // Calls fn(channel, count, in, out, pixels) for every vector of channels of some pixels before the
 // next vector. Takes as many pixels as stay in the first-level cache.
-template <typename Fn>
-HWY_INLINE void ForEachVector(const PixelMap& map, const Fn& fn) {
+HWY_INLINE void ForEachVector(const PixelMap& map, const auto& fn) {
   constexpr int kPartFloats = 4096;
   const int part = HWY_MAX(1, kPartFloats / map.channels);
   for (int first = 0; first < map.pixels; first += part) {

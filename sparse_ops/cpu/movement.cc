@@ -22,9 +22,8 @@ void CopyNumbers(const float* from, int64_t from_step, float* to, int64_t to_ste
 // For neighbouring pixels of the wide map in one row of a block, calls move(deep, deep_step, wide,
 // count). The numbers lie end to end in the wide map, starting `wide` after the first pixel, and
 // deep_step apart in the deep map, starting `deep` after its pixel.
-template <typename Move>
 void MoveRowOfBlock(const BlockArgs& args, int row_in_block, Range columns_in_block, int channels,
-                    int64_t pixel_stride, const Move& move) {
+                    int64_t pixel_stride, const auto& move) {
   const int64_t first = int64_t{row_in_block} * args.block + columns_in_block.begin;
   const int pixels = columns_in_block.size();
   if (args.order == BlockOrder::kChannelsFirst) {

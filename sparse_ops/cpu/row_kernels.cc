@@ -21,9 +21,8 @@ static_assert(kVectors * kLanes == kSumLanes, "vectors of at most 16 lanes");
 
 // Adds element i to lane i % 16 by `accumulate`; lanes beyond the last element keep their number.
 // load(i, left) gives the elements from i on, of which at least the first `left` count.
-template <typename Load, typename Accumulate, typename Combiner>
-HWY_INLINE float Reduce(const Load& load, int64_t count, float start, const Accumulate& accumulate,
-                        const Combiner& combine) {
+HWY_INLINE float Reduce(const auto& load, int64_t count, float start, const auto& accumulate,
+                        const auto& combine) {
   Floats vectors[kVectors];
   for (Floats& vector : vectors) vector = hn::Set(FloatTag(), start);
   int64_t i = 0;

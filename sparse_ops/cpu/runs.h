@@ -103,8 +103,7 @@ class Runs {
     }
   }
 
-  template <typename Fn>
-  void ForEachOfPixels(ThreadPool& pool, const Fn& fn, int64_t work) const {
+  void ForEachOfPixels(ThreadPool& pool, const auto& fn, int64_t work) const {
     const int64_t longest = std::max<int64_t>(1, kLongestRun / work);
     const ActiveRuns active(pixels_, batch_, width_);
     active.ForEach(pool, channels_ * work, [&](int image, const PixelRun& run) {

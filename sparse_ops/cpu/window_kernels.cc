@@ -23,15 +23,13 @@ HWY_INLINE Floats Minimum(Floats a, Floats b) {
 }
 
 // Calls fn(channel, count) for every vector of channels.
-template <typename Fn>
-HWY_INLINE void ForEachVector(int channels, const Fn& fn) {
+HWY_INLINE void ForEachVector(int channels, const auto& fn) {
   for (int c = 0; c < channels; c += kLanes) fn(c, HWY_MIN(kLanes, channels - c));
 }
 
 // result = step(result, pixel) from `start`, row by row.
-template <typename Step>
 HWY_INLINE Floats Fold(const PixelGrid& grid, int channel, int count, Floats start,
-                       const Step& step) {
+                       const auto& step) {
   Floats result = start;
   for (int y = 0; y < grid.rows; ++y) {
     const float* pixel = grid.first + y * grid.row_step + channel;
@@ -59,8 +57,7 @@ void PoolAverage(const PixelGrid& grid, float divisor, int channels, float* out)
   });
 }
 
-template <typename Combiner>
-HWY_INLINE Floats CombineLanes(Floats (&lanes)[kSumLanes], const Combiner& combine) {
+HWY_INLINE Floats CombineLanes(Floats (&lanes)[kSumLanes], const auto& combine) {
   for (int half = kSumLanes / 2; half >= 1; half /= 2) {
     for (int lane = 0; lane < half; ++lane) {
       lanes[lane] = combine(lanes[lane], lanes[lane + half]);
@@ -70,9 +67,8 @@ HWY_INLINE Floats CombineLanes(Floats (&lanes)[kSumLanes], const Combiner& combi
 }
 
 // Reduces columns in lanes by `accumulate`, then rows in lanes by `combine`.
-template <typename Accumulate, typename Combiner>
 HWY_INLINE Floats ReduceInLanes(const PixelGrid& grid, int channel, int count, float start,
-                                const Accumulate& accumulate, const Combiner& combine) {
+                                const auto& accumulate, const auto& combine) {
   Floats row_lanes[kSumLanes];
   for (Floats& lane : row_lanes) lane = hn::Set(FloatTag(), start);
   for (int y = 0; y < grid.rows; ++y) {

@@ -229,8 +229,7 @@ struct FinishArgs {
 };
 
 // Calls fn(pixel, row, column) for the active pixels.
-template <typename Fn>
-HWY_INLINE void ForEachActive(const WinogradOutput& tile, const Fn& fn) {
+HWY_INLINE void ForEachActive(const WinogradOutput& tile, const auto& fn) {
   for (int pixel = 0; pixel < kTilePixels; ++pixel) {
     if ((tile.active >> pixel & 1) != 0) fn(pixel, pixel / kTileSize, pixel % kTileSize);
   }

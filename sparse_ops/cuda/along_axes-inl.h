@@ -53,8 +53,7 @@ inline int Positions(const OuterAxes& axes) {
 }
 
 // REQUIRES: more than one reduced axis.
-template <class Device>
-void LaunchReduceGroups(const Launcher<Device>& to, const ReduceArgs& args, const int* gate) {
+void LaunchReduceGroups(const auto& to, const ReduceArgs& args, const int* gate) {
   const ConstTensorView& input = args.input;
   const auto is_reduced = [&](int axis) { return args.reduced[static_cast<size_t>(axis)]; };
   ReduceGroups kernel = {};
@@ -100,8 +99,7 @@ void LaunchGroups(const Launcher<Device>& to, const Args& args, const Pixels& pi
 
 }  // namespace along_axes
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const LayerNormArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const LayerNormArgs& args, const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   if (args.axis_count == 1) {
     const NormalizeRows kernel = {along_axes::RowsOf(input, args.output, args.first_axis, pixels),
@@ -130,8 +128,7 @@ void Compute(const Launcher<Device>& to, const LayerNormArgs& args, const Pixels
   along_axes::LaunchGroups(to, args, pixels, kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const GroupNormArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const GroupNormArgs& args, const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   const int64_t channels = input.dims[1] / args.groups;
   NormalizeGroups kernel = {};
@@ -150,21 +147,18 @@ void Compute(const Launcher<Device>& to, const GroupNormArgs& args, const Pixels
   along_axes::LaunchGroups(to, args, pixels, kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const SoftmaxArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const SoftmaxArgs& args, const Pixels& pixels) {
   const SoftmaxRows kernel = {along_axes::RowsOf(args.input, args.output, args.axis, pixels),
                               args.logarithm};
   to.Launch(kernel.rows.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const ArgMaxArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const ArgMaxArgs& args, const Pixels& pixels) {
   const FindLargestOfRows kernel = {along_axes::RowsOf(args.input, args.output, args.axis, pixels)};
   to.Launch(kernel.rows.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const TopKArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const TopKArgs& args, const Pixels& pixels) {
   ListLargestOfRows kernel = {
       along_axes::RowsOf(args.input, args.output, args.axis, WholeOf(args.output)),
       static_cast<int>(args.output.dims[static_cast<size_t>(args.axis)])};
@@ -173,8 +167,7 @@ void Compute(const Launcher<Device>& to, const TopKArgs& args, const Pixels& pix
   to.Launch({walk.pixels.most, walk.images, 1}, kernel, ListLargestOfRows::kSharedBytes);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const ReduceArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const ReduceArgs& args, const Pixels& pixels) {
   const ConstTensorView& input = args.input;
   int reduced = 0;
   int last = 0;

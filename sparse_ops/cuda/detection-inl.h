@@ -6,8 +6,7 @@
 
 namespace cacheinf::cuda {
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const DecodeBoxesArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const DecodeBoxesArgs& args, const Pixels& pixels) {
   const TensorView& output = args.output;
   const DecodeRows kernel = {args.heads,
                              args.head_count,
@@ -21,8 +20,7 @@ void Compute(const Launcher<Device>& to, const DecodeBoxesArgs& args, const Pixe
   to.Launch({DividedUp(output.dims[0] * output.dims[1], DecodeRows::kThreads)}, kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const NonMaxSuppressionArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const NonMaxSuppressionArgs& args, const Pixels& pixels) {
   const TensorView& output = args.output;
   if (output.dims[0] == 0) return;
   static_assert(sizeof(int) == sizeof(float), "the count lies where a number will");

@@ -9,9 +9,8 @@
 namespace cacheinf::cuda {
 namespace kept_maps {
 
-template <class Device>
-void LaunchPack(const Launcher<Device>& to, const ImageView& map, float* packed,
-                const Pixels& pixels, bool unpacks) {
+void LaunchPack(const auto& to, const ImageView& map, float* packed, const Pixels& pixels,
+                bool unpacks) {
   const PackPixels kernel = {Walk::OverMap(map.batch, map.height, map.width, map.channels, pixels),
                              map, packed, unpacks};
   to.Launch(kernel.walk.blocks(), kernel);

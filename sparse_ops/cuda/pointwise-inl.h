@@ -42,9 +42,7 @@ inline Walk WalkOf(const TensorView& output, const Pixels& pixels) {
   return TensorWalk<1>(output, pixels, {output.strides}).walk;
 }
 
-template <class Device>
-void LaunchPad(const Launcher<Device>& to, const PadArgs& args, const Pixels& pixels,
-               bool keeps_outside) {
+void LaunchPad(const auto& to, const PadArgs& args, const Pixels& pixels, bool keeps_outside) {
   PadElements kernel = {WalkOf(args.output, pixels),
                         Axes(args.output),
                         Axes(args.input),
@@ -60,15 +58,13 @@ void LaunchPad(const Launcher<Device>& to, const PadArgs& args, const Pixels& pi
 
 }  // namespace pointwise
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const ActivationArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const ActivationArgs& args, const Pixels& pixels) {
   MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, -1);
   pointwise::Activate(args.activation, kernel);
   to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const ScaleShiftArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const ScaleShiftArgs& args, const Pixels& pixels) {
   MapElements kernel =
       pointwise::MapOf(args.input, args.output, pixels, args.channel_order != nullptr ? 1 : -1);
   kernel.scale = args.scale;
@@ -78,8 +74,7 @@ void Compute(const Launcher<Device>& to, const ScaleShiftArgs& args, const Pixel
   to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const BinaryArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const BinaryArgs& args, const Pixels& pixels) {
   const CombineElements kernel = {
       TensorWalk<CombineElements::kOperands>(
           args.output, pixels,
@@ -93,8 +88,7 @@ void Compute(const Launcher<Device>& to, const BinaryArgs& args, const Pixels& p
   to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const CopyArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const CopyArgs& args, const Pixels& pixels) {
   if (!args.in_logical_order) {
     const MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, -1);
     to.Launch(kernel.elements.walk.blocks(), kernel);
@@ -105,15 +99,13 @@ void Compute(const Launcher<Device>& to, const CopyArgs& args, const Pixels& pix
   to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const GatherArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const GatherArgs& args, const Pixels& pixels) {
   MapElements kernel = pointwise::MapOf(args.input, args.output, pixels, args.axis);
   kernel.long_places = args.indices;
   to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const GatherElementsArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const GatherElementsArgs& args, const Pixels& pixels) {
   AxisStrides in = args.input.strides;
   in[static_cast<size_t>(args.axis)] = 0;
   PickElements kernel = {
@@ -129,8 +121,7 @@ void Compute(const Launcher<Device>& to, const GatherElementsArgs& args, const P
   to.Launch(kernel.elements.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const PadArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const PadArgs& args, const Pixels& pixels) {
   pointwise::LaunchPad(to, args, pixels, /*keeps_outside=*/false);
 }
 

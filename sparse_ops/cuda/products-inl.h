@@ -44,8 +44,7 @@ inline ConstTensorView WithOuterDims(const ConstTensorView& operand, const Tenso
 
 }  // namespace products
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const LinearArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const LinearArgs& args, const Pixels& pixels) {
   ConstTensorView input = args.input;
   TensorView output = args.output;
   if (input.rank == 1) {
@@ -66,8 +65,7 @@ void Compute(const Launcher<Device>& to, const LinearArgs& args, const Pixels& p
   to.Launch(kernel.blocks(), kernel, MultiplyMatrices::kSharedBytes);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const MatMulArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const MatMulArgs& args, const Pixels& pixels) {
   MultiplyMatrices kernel = products::ProductOf(
       products::WithOuterDims(args.a, args.output), products::WithOuterDims(args.b, args.output),
       args.output, args.a.dims[static_cast<size_t>(args.a.rank - 1)]);

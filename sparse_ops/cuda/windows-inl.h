@@ -20,9 +20,7 @@ BasicTensorView<T> AsTensor(const BasicImageView<T>& image) {
           {image.batch_stride, 1, image.row_stride, image.pixel_stride}};
 }
 
-template <class Device>
-void LaunchMoveBlocks(const Launcher<Device>& to, const BlockArgs& args, bool to_depth,
-                      const Pixels& pixels) {
+void LaunchMoveBlocks(const auto& to, const BlockArgs& args, bool to_depth, const Pixels& pixels) {
   const MoveBlocks kernel = {
       WalkOf(args.output, pixels), args.block, args.order, to_depth, args.input, args.output};
   to.Launch(kernel.walk.blocks(), kernel);
@@ -30,15 +28,13 @@ void LaunchMoveBlocks(const Launcher<Device>& to, const BlockArgs& args, bool to
 
 }  // namespace windows
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const PoolArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const PoolArgs& args, const Pixels& pixels) {
   const PoolWindows kernel = {windows::WalkOf(args.output, pixels), args.spec, args.input,
                               args.output};
   to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const AdaptivePoolArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const AdaptivePoolArgs& args, const Pixels& pixels) {
   if (args.kind == PoolSpec::Kind::kAverage && args.output.height == 1 && args.output.width == 1) {
     // The mean over the picture: a block's threads share it.
     if (pixels.most == 0) return;
@@ -54,20 +50,17 @@ void Compute(const Launcher<Device>& to, const AdaptivePoolArgs& args, const Pix
   to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const ResizeArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const ResizeArgs& args, const Pixels& pixels) {
   const ResizeMap kernel = {windows::WalkOf(args.output, pixels), args.spec, args.input,
                             args.output};
   to.Launch(kernel.walk.blocks(), kernel);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const DepthToSpaceArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const DepthToSpaceArgs& args, const Pixels& pixels) {
   windows::LaunchMoveBlocks(to, args, /*to_depth=*/false, pixels);
 }
 
-template <class Device>
-void Compute(const Launcher<Device>& to, const SpaceToDepthArgs& args, const Pixels& pixels) {
+void Compute(const auto& to, const SpaceToDepthArgs& args, const Pixels& pixels) {
   windows::LaunchMoveBlocks(to, args, /*to_depth=*/true, pixels);
 }
 

@@ -15,8 +15,7 @@ Range Clip(Range range, int size) {
 // The bits of a row's last word that stand for columns.
 uint64_t LastWord(int width) { return bits::LowBits((width - 1) % bits::kWordBits + 1); }
 
-template <typename Combine>
-void ForEachWord(ConstMaskView a, ConstMaskView b, MaskView out, const Combine& combine) {
+void ForEachWord(ConstMaskView a, ConstMaskView b, MaskView out, const auto& combine) {
   const size_t count = out.word_count();
   for (size_t i = 0; i < count; ++i) out.words[i] = combine(a.words[i], b.words[i]);
 }
@@ -52,8 +51,7 @@ Range Overlapping(Range range, int from_size, int to_size) {
 }
 
 // Calls visit(begin, end) for every run of every row.
-template <typename Visit>
-void ForEachRunOfRows(ConstMaskView mask, Range rows, const Visit& visit) {
+void ForEachRunOfRows(ConstMaskView mask, Range rows, const auto& visit) {
   for (int y = rows.begin; y < rows.end; ++y) {
     bits::ForEachRun(mask.Row(y), mask.words_per_row, visit);
   }

@@ -47,8 +47,7 @@ size_t BitsPayloadBytes(int height, int width) {
 // Writing.
 
 // Calls visit(number) for the numbers of the forms runs and edges.
-template <typename Visit>
-void ForEachNumber(ConstMaskView mask, Form form, const Visit& visit) {
+void ForEachNumber(ConstMaskView mask, Form form, const auto& visit) {
   // The last run, which may continue in the next row, and where the one before it ended.
   int64_t begin = 0;
   int64_t end = 0;
@@ -143,8 +142,7 @@ bool TakeNumber(const uint8_t** bytes, const uint8_t* end, uint32_t limit, uint3
 }
 
 // Calls visit(begin, end) for a payload's runs, in pixels in row order; false if it is not one.
-template <typename Visit>
-bool ForEachRunOfPayload(const uint8_t* payload, const Header& header, const Visit& visit) {
+bool ForEachRunOfPayload(const uint8_t* payload, const Header& header, const auto& visit) {
   const uint8_t* const end_of_payload = payload + header.payload_bytes;
   const auto pixels = static_cast<uint32_t>(int64_t{header.height} * header.width);
   uint32_t at = 0;

@@ -15,8 +15,7 @@ AxisSet OneAxis(int axis) {
 }
 
 // Calls visit(index) for every index along the axes not in `axes`; it is 0 along the others.
-template <typename Visit>
-void ForEachAcross(const ConstTensorView& shape, const AxisSet& axes, const Visit& visit) {
+void ForEachAcross(const ConstTensorView& shape, const AxisSet& axes, const auto& visit) {
   ConstTensorView across = shape;
   for (int i = 0; i < shape.rank; ++i) {
     if (axes[i] && shape.dims[i] > 0) across.dims[i] = 1;
@@ -25,9 +24,8 @@ void ForEachAcross(const ConstTensorView& shape, const AxisSet& axes, const Visi
 }
 
 // Calls visit(index) for every index along `axes`; along the others it is as in `start`.
-template <typename Visit>
 void ForEachAlong(const ConstTensorView& shape, const AxisSet& axes, const TensorIndex& start,
-                  const Visit& visit) {
+                  const auto& visit) {
   ConstTensorView along = shape;
   for (int i = 0; i < shape.rank; ++i) {
     if (!axes[i]) along.dims[i] = 1;

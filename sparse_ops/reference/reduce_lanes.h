@@ -17,9 +17,8 @@ inline constexpr int kLanes = 16;
 // Puts element i of a row of `count` elements into lane i % 16, which starts at `start`; then
 // combines the lanes in halves. value(i) returns an element; accumulate(lane, element) and
 // combine(low, high) return the new lane.
-template <typename Value, typename Accumulate, typename Combine>
-float ReduceInLanes(int64_t count, float start, const Value& value, const Accumulate& accumulate,
-                    const Combine& combine) {
+float ReduceInLanes(int64_t count, float start, const auto& value, const auto& accumulate,
+                    const auto& combine) {
   float lanes[kLanes];
   for (float& lane : lanes) lane = start;
   for (int64_t i = 0; i < count; ++i) {
@@ -36,9 +35,8 @@ float ReduceInLanes(int64_t count, float start, const Value& value, const Accumu
 
 // Reduces over `axes`, the last first: that one by `accumulate`, the others by `combine`. `data`
 // points at the element with index 0 along all of them.
-template <typename Accumulate, typename Combine>
 float ReduceAxes(const float* data, const ConstTensorView& shape, const AxisSet& axes, int first,
-                 float start, const Accumulate& accumulate, const Combine& combine) {
+                 float start, const auto& accumulate, const auto& combine) {
   int axis = first;
   while (axis < shape.rank && !axes[axis]) ++axis;
   if (axis == shape.rank) return *data;

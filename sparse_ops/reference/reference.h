@@ -43,8 +43,7 @@ void Compute(const WarpArgs& args);
 
 // Computes the active pixels of a map; all of any other tensor. REQUIRES: for a map, an operator
 // that is pointwise in rows and columns.
-template <typename Args>
-void Compute(const Args& args, const ActivePixels& pixels) {
+void Compute(const auto& args, const ActivePixels& pixels) {
   const TensorView& output = args.output;
   const bool is_whole = output.rank != 4 || (!pixels.is_sparse && pixels.rows == AllPixels(output));
   if (is_whole) return Compute(args);

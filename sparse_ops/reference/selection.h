@@ -19,8 +19,7 @@ NonMaxSuppressionArgs::Candidate CandidateOf(const float* row, int64_t stride, f
 
 // Calls fn(head, anchor, y, x, cell) for every box in the order of DecodeBoxes; `cell` points to
 // its `width` numbers.
-template <typename Fn>
-void ForEachCell(const DetectionHead* heads, int head_count, int64_t width, const Fn& fn) {
+void ForEachCell(const DetectionHead* heads, int head_count, int64_t width, const auto& fn) {
   for (int h = 0; h < head_count; ++h) {
     const DetectionHead& head = heads[h];
     for (int anchor = 0; anchor < head.anchor_count; ++anchor) {

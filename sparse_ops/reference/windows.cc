@@ -11,8 +11,7 @@ namespace cacheinf::reference {
 namespace {
 
 // Calls visit(n, y, x, pixel) for the given rows of every image.
-template <typename Visit>
-void ForEachPixel(const ImageView& image, Range rows, const Visit& visit) {
+void ForEachPixel(const ImageView& image, Range rows, const auto& visit) {
   for (int n = 0; n < image.batch; ++n) {
     for (int y = rows.begin; y < rows.end; ++y) {
       for (int x = 0; x < image.width; ++x) visit(n, y, x, image.Pixel(n, y, x));

@@ -134,8 +134,7 @@ constexpr std::array<LiteralKey, 6> kLiteralKeys = {{
 }};
 
 // Calls read(value) if the model has the key, and keeps what is wrong with it.
-template <typename Read>
-void ReadKey(const onnx::ModelProto& model, const std::string& key, const Read& read,
+void ReadKey(const onnx::ModelProto& model, const std::string& key, const auto& read,
              std::vector<std::string>* faults) {
   const std::string* value = nullptr;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {

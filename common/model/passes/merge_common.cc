@@ -22,10 +22,7 @@ class Signature {
     Append(op.inputs);
   }
 
-  template <typename T>
-  void operator()(const char*, const T& field) {
-    Append(field);
-  }
+  void operator()(const char*, const auto& field) { Append(field); }
 
   const std::string& bytes() const { return bytes_; }
 

@@ -87,8 +87,7 @@ class Rewriter {
 
 // Calls rewrite(rewriter, id) for every operator of the start that is still alive. Returns whether
 // anything changed.
-template <typename Rewrite>
-bool RewriteEach(Graph& graph, const Rewrite& rewrite) {
+bool RewriteEach(Graph& graph, const auto& rewrite) {
   Rewriter rewriter(graph);
   for (OpId id = 0; id < rewriter.operator_count(); ++id) {
     if (rewriter.is_alive(id)) rewrite(rewriter, id);

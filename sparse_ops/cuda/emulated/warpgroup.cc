@@ -20,8 +20,7 @@ uintptr_t Bytes(uint64_t descriptor, int shift) { return (descriptor >> shift & 
 
 }  // namespace
 
-template <typename Visit>
-void Warpgroup::ForEachRow(uint64_t b, int columns, const Visit& visit) {
+void Warpgroup::ForEachRow(uint64_t b, int columns, const auto& visit) {
   for (int half = 0; half < 2; ++half) {
     for (int column = 0; column < columns; ++column) {
       const uintptr_t offset = Bytes(b, 0) + static_cast<uintptr_t>(half) * Bytes(b, 16) +
