@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <fstream>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "client/run/calibrate_command.h"
 
 #include <iostream>
-#include <set>
 
 #include "common/base/clock.h"
 #include "common/base/command_line.h"

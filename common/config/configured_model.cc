@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "common/base/error.h"

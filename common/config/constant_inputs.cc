@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "common/base/error.h"

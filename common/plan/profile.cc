@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <span>
-#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"

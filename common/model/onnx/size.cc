@@ -6,7 +6,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
-#include <string>
 
 #include "common/base/error.h"
 
