@@ -3,7 +3,9 @@
 #include <xxhash.h>
 
 #include <type_traits>
+#include <utility>
 
+#include "common/base/fields.h"
 #include "common/base/little_endian.h"
 
 namespace cacheinf {
@@ -16,47 +18,20 @@ constexpr uint8_t kVersion = 3;
 // Far from where sums and differences of times overflow.
 constexpr int64_t kLatestTime = int64_t{1} << 60;
 
-template <typename Body, typename Other>
-concept Is = std::is_same_v<std::remove_const_t<Body>, Other>;
-
-// Visits members in their order on the wire; one list for both directions.
-template <Is<Chunk> Body, typename Visitor>
-void VisitMembers(Body& chunk, Visitor visit) {
-  visit(chunk.kind);
-  visit(chunk.frame);
-  visit(chunk.message_bytes);
-  visit(chunk.offset);
+// Visits all members in their order on the wire; one list for both directions.
+auto VisitMembers(MaybeConst<Chunk> auto& chunk, auto visit) {
+  return visit(chunk.kind, chunk.frame, chunk.message_bytes, chunk.offset);
 }
 
-template <Is<Report> Body, typename Visitor>
-void VisitMembers(Body& report, Visitor visit) {
-  visit(report.arrived_bytes);
-  visit(report.arrived_at);
-  visit(report.arrived_late_by);
-  visit(report.sent_at);
-  visit(report.ping);
-  visit(report.pong);
-  visit(report.pinged_late_by);
-  visit(report.is_quiet);
-  visit(report.bytes_per_second);
-  visit(report.measured_ago);
-  visit(report.basis);
+auto VisitMembers(MaybeConst<Report> auto& report, auto visit) {
+  return visit(report.arrived_bytes, report.arrived_at, report.arrived_late_by, report.sent_at,
+               report.ping, report.pong, report.pinged_late_by, report.is_quiet,
+               report.bytes_per_second, report.measured_ago, report.basis);
 }
 
-template <Is<Abandonment> Body, typename Visitor>
-void VisitMembers(Body& abandonment, Visitor visit) {
-  visit(abandonment.frame);
+auto VisitMembers(MaybeConst<Abandonment> auto& abandonment, auto visit) {
+  return visit(abandonment.frame);
 }
-
-// Bytes of the members.
-template <typename Body>
-constexpr size_t kBodyBytes = 0;
-template <>
-constexpr size_t kBodyBytes<Chunk> = kChunkOverhead - kHeaderBytes;
-template <>
-constexpr size_t kBodyBytes<Report> = 9 * 8 + 2;
-template <>
-constexpr size_t kBodyBytes<Abandonment> = 8;
 
 uint64_t Checksum(std::span<const uint8_t> bytes) {
   return XXH3_64bits_withSeed(bytes.data() + kPrefixBytes, bytes.size() - kPrefixBytes,
@@ -89,14 +64,14 @@ const char* WhatIsWrong(const Abandonment&) { return nullptr; }
 
 template <typename Body>
 const char* ReadBody(std::span<const uint8_t> bytes, Packet* packet) {
-  if (bytes.size() < kBodyBytes<Body>) return "a packet is too short for its type";
   Body body;
-  const uint8_t* at = bytes.data();
-  VisitMembers(body, [&at]<typename Integer>(Integer& value) {
-    value = LittleEndianAt<Integer>(at);
-    at += sizeof(Integer);
+  const size_t size =
+      VisitMembers(body, [](const auto&... members) { return (sizeof(members) + ...); });
+  if (bytes.size() < size) return "a packet is too short for its type";
+  const std::span<const uint8_t> rest = bytes.subspan(size);
+  VisitMembers(body, [at = bytes.data()]<typename... Integer>(Integer&... members) mutable {
+    ((members = LittleEndianAt<Integer>(std::exchange(at, at + sizeof(Integer)))), ...);
   });
-  const std::span<const uint8_t> rest = bytes.subspan(kBodyBytes<Body>);
   if constexpr (std::is_same_v<Body, Chunk>) {
     body.bytes = rest;
   } else {
@@ -111,7 +86,7 @@ const char* ReadBody(std::span<const uint8_t> bytes, Packet* packet) {
 
 void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes) {
   bytes->resize(kHeaderBytes);
-  const auto append = [&](auto value) { AppendLittleEndian(value, bytes); };
+  const auto append = [&](auto... members) { (AppendLittleEndian(members, bytes), ...); };
   std::visit([&](const auto& body) { VisitMembers(body, append); }, packet.body);
   if (const auto* chunk = std::get_if<Chunk>(&packet.body)) {
     bytes->insert(bytes->end(), chunk->bytes.begin(), chunk->bytes.end());
