@@ -319,6 +319,7 @@ struct ExplainCommand {
 struct CompareCommand {
   ScheduleOptions of;
   std::filesystem::path csv;
+  std::filesystem::path svg;
   int threads = static_cast<int>(CoreCount());
 
   void AddTo(CLI::App& app) {
@@ -327,14 +328,15 @@ struct CompareCommand {
     command->footer(PlannerHelp());
     of.AddTo(*command);
     command->add_option("--csv", csv, "write every plan and its cost");
+    command->add_option("--svg", svg, "draw latency over bandwidth");
     command->add_option("--threads", threads, "by default one per core")
         ->check(CLI::Range(1, 1024));
     command->callback([this] { Run(); });
   }
 
   void Run() const {
-    CheckOverwriting({{"SCHEDULE", of.schedule}}, {{"--csv", csv}});
-    CheckWritable({{"--csv", csv}});
+    CheckOverwriting({{"SCHEDULE", of.schedule}}, {{"--csv", csv}, {"--svg", svg}});
+    CheckWritable({{"--csv", csv}, {"--svg", svg}});
     const Schedule schedule = of.Load();
     std::vector<PlannerTimes> planners;
     for (const std::string& name : PlannerNames()) {
@@ -350,6 +352,7 @@ struct CompareCommand {
     planners.push_back(TimesOf(schedule));
     std::cout << SummaryOf(planners);
     if (!csv.empty()) WriteFile(csv, ToCsv(schedule, planners));
+    if (!svg.empty()) WriteFile(svg, ToSvg(schedule, planners));
   }
 
   static PlannerTimes TimesOf(const Schedule& schedule) {

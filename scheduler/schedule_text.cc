@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "common/base/json_fields.h"
@@ -222,6 +223,119 @@ std::string SummaryOf(const std::vector<PlannerTimes>& planners) {
                         *std::ranges::max_element(ratios), as_good, ratios.size());
   }
   return text;
+}
+
+namespace {
+
+// Where the numbers of an axis lie, in pixels. REQUIRES: 0 < least <= most.
+struct LogScale {
+  double least = 1;
+  double most = 1;
+  double at_least = 0;  // the pixel
+  double at_most = 0;
+
+  double At(double number) const {
+    const double decades = std::log10(most / least);
+    return decades > 0 ? at_least + (at_most - at_least) * std::log10(number / least) / decades
+                       : at_least;
+  }
+
+  // Its ends, and what is 1, 2 or 5 times a power of ten and not too near to them.
+  std::vector<double> Ticks() const {
+    constexpr double kApart = 24;  // pixels
+    std::vector<double> ticks = {least};
+    if (std::abs(At(most) - At(least)) > kApart) ticks.push_back(most);
+    for (double power = std::pow(10, std::floor(std::log10(least))); power < most; power *= 10) {
+      for (const double step : {1, 2, 5}) {
+        const double tick = power * step;
+        const auto is_near = [&](double other) { return std::abs(At(tick) - At(other)) < kApart; };
+        if (tick > least && tick < most && std::ranges::none_of(ticks, is_near)) {
+          ticks.push_back(tick);
+        }
+      }
+    }
+    return ticks;
+  }
+};
+
+std::string SvgText(double x, double y, const std::string& attributes, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, text);
+}
+
+// A panel's frame, and the numbers and units along it.
+std::string AxesOf(const LogScale& mbit, const LogScale& ms) {
+  constexpr const char* kCentred = "text-anchor=\"middle\"";
+  std::string text = fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" "
+      "stroke=\"#888\"/>\n",
+      mbit.at_least, ms.at_most, mbit.at_most - mbit.at_least, ms.at_least - ms.at_most);
+  for (const double tick : mbit.Ticks()) {
+    text +=
+        fmt::format("<path d=\"M{:.1f} {:.1f}v4\" stroke=\"#888\"/>\n", mbit.At(tick), ms.at_least);
+    text += SvgText(mbit.At(tick), ms.at_least + 15, kCentred, fmt::format("{:.3g}", tick));
+  }
+  for (const double tick : ms.Ticks()) {
+    text += fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#ddd\"/>\n", mbit.at_least,
+                        ms.At(tick), mbit.at_most);
+    text += SvgText(mbit.at_least - 4, ms.At(tick) + 4, "text-anchor=\"end\"",
+                    fmt::format("{:.3g}", tick));
+  }
+  text += SvgText((mbit.at_least + mbit.at_most) / 2, ms.at_least + 32, kCentred, "Mbit/s");
+  return text + SvgText(mbit.at_least - 44, ms.at_most - 8, "", "ms a frame");
+}
+
+}  // namespace
+
+std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners) {
+  constexpr double kPanel = 300;
+  constexpr double kMargin = 60;
+  static constexpr std::array<const char*, 7> kColours = {
+      "#888888", "#1f77b4", "#ff7f0e", "#d62728", "#9467bd", "#2ca02c", "#000000"};
+  // From the first bandwidth above 0.
+  const size_t first = schedule.mbit[0] > 0 || schedule.mbit.size() == 1 ? 0 : 1;
+  LogScale mbit = {.least = std::max(1e-3, schedule.mbit[first]),
+                   .most = std::max(1e-3, schedule.mbit.back())};
+  LogScale ms = {.least = INFINITY, .most = 0, .at_least = kMargin + kPanel, .at_most = kMargin};
+  for (const PlannerTimes& times : planners) {
+    ms.most = std::max(ms.most, *std::ranges::max_element(times.latency_ms));
+    ms.least = std::min(ms.least, *std::ranges::min_element(times.latency_ms));
+  }
+  const std::set<size_t> shares = {0, schedule.robot_work.size() / 2,
+                                   schedule.robot_work.size() - 1};
+  const double width = static_cast<double>(shares.size()) * (kPanel + kMargin) + kMargin + 80;
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      width, kPanel + 2 * kMargin);
+  mbit.at_most = 0;
+  for (const size_t share : shares) {
+    mbit.at_least = mbit.at_most + kMargin;
+    mbit.at_most = mbit.at_least + kPanel;
+    const size_t server = NearestTo(schedule.server_work, schedule.robot_work[share]);
+    text += AxesOf(mbit, ms);
+    text +=
+        SvgText(mbit.at_least, kMargin - 24, "font-weight=\"bold\"",
+                fmt::format("{:.3g} % of a dense frame's work", 100 * schedule.robot_work[share]));
+    for (size_t i = 0; i < planners.size(); ++i) {
+      std::string points;
+      for (size_t at = first; at < schedule.mbit.size(); ++at) {
+        points += fmt::format("{:.1f},{:.1f} ", mbit.At(std::max(mbit.least, schedule.mbit[at])),
+                              ms.At(planners[i].latency_ms[schedule.IndexOf(at, share, server)]));
+      }
+      text += fmt::format(
+          "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", points,
+          kColours[i % kColours.size()]);
+    }
+  }
+  const double left = mbit.at_most + 15;
+  for (size_t i = 0; i < planners.size(); ++i) {
+    const double y = kMargin + 10 + 18 * static_cast<double>(i);
+    text += fmt::format("<path d=\"M{:.1f} {:.1f}h18\" stroke=\"{}\" stroke-width=\"3\"/>\n", left,
+                        y - 4, kColours[i % kColours.size()]);
+    text += SvgText(left + 23, y, "", planners[i].planner);
+  }
+  return text + "</svg>\n";
 }
 
 }  // namespace cacheinf

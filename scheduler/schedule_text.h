@@ -46,6 +46,10 @@ std::string ToCsv(const Schedule& schedule, const std::vector<PlannerTimes>& pla
 // How many times as long each planner's plans take as the last one's: median and extremes.
 std::string SummaryOf(const std::vector<PlannerTimes>& planners);
 
+// Plots milliseconds a frame over Mbit/s, a line per planner, in a panel for each of three shares
+// of work. Both axes have a logarithmic scale; a bandwidth of 0 is left out.
+std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& planners);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_SCHEDULER_SCHEDULE_TEXT_H_

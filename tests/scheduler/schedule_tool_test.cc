@@ -97,10 +97,15 @@ TEST_F(ScheduleTool, SolvesShowsExplainsComparesAndValidates) {
     EXPECT_EQ(line.find("  split ") == 0, line.find(" --cut ") != std::string::npos) << line;
   }
 
-  result = Run("compare", {schedule, "--csv", Path("all.csv")});
+  result = Run("compare", {schedule, "--csv", Path("all.csv"), "--svg", Path("all.svg")});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   const std::string csv = ReadFile(Path("all.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 6 * 36);
+  const std::string svg = ReadFile(Path("all.svg"));
+  EXPECT_NE(svg.find("</svg>"), std::string::npos);
+  for (const char* label : {">Mbit/s<", ">ms a frame<", ">ds-c<", ">cacheinf<", ">300<"}) {
+    EXPECT_NE(svg.find(label), std::string::npos) << label;
+  }
 }
 
 TEST_F(ScheduleTool, ExplainsPlannersWhereTheyAreNamed) {
