@@ -272,7 +272,7 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
   if (decision == nullptr) return std::nullopt;
-  begin_ = clock_.Now();
+  if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
   TakeSteps();
   if (split_) {

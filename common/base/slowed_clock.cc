@@ -8,7 +8,10 @@ namespace cacheinf {
 using std::chrono::nanoseconds;
 
 SlowedClock::SlowedClock(double factor, const Clock& clock, Wait wait)
-    : factor_(factor), clock_(clock), wait_(std::move(wait)), begin_(clock.Now()) {}
+    : factor_(factor),
+      clock_(clock),
+      wait_(std::move(wait)),
+      begin_(factor > 1 ? clock.Now() : nanoseconds(0)) {}
 
 nanoseconds SlowedClock::Now() const {
   const nanoseconds now = clock_.Now();
@@ -27,6 +30,8 @@ nanoseconds SlowedClock::Now() const {
   return begin_;
 }
 
-void SlowedClock::EndWait() const { begin_ = clock_.Now(); }
+void SlowedClock::EndWait() const {
+  if (factor_ > 1) begin_ = clock_.Now();
+}
 
 }  // namespace cacheinf
