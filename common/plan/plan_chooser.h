@@ -15,12 +15,12 @@
 
 namespace cacheinf {
 
-// Chooses a plan for each of a robot's frames. Predicts the latency of a few plans in the current
-// situation, and corrects the predictions by what frames really took. A plan's first frame may
-// cost as much as a whole one, so it leaves a plan only once staying has cost as much as going to a better one
-// and back, and believes no plan with the server to be a little better that was never followed.
-// Only use shows how a codec does on a scene: one that may be as good is tried for two frames
-// whenever a fiftieth of the robot's time has paid for it.
+// Chooses a plan for each of a robot's frames. Predicts the latency of a few plans in the
+// current situation, and corrects the predictions by what frames really took. A plan's first
+// frame may cost as much as a whole one, so it leaves a plan only once staying has cost as much
+// as going to a better one and back, and believes no plan with the server to be a little better
+// that was never followed. Only use shows how a codec does on a scene: one that may be as good
+// is tried for two frames whenever a fiftieth of the robot's time has paid for it.
 class PlanChooser {
  public:
   // Returns a schedule's plans for a situation and those near it.
