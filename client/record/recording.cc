@@ -17,6 +17,7 @@
 #include "common/base/file.h"
 #include "common/base/json_fields.h"
 #include "common/base/npy.h"
+#include "common/exec/decision_fields.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
