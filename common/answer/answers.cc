@@ -18,7 +18,8 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kBoxNumbers = 6;  // left, top, right, bottom, score, class
+constexpr int kBoxNumbers = 6;     // left, top, right, bottom, score, class
+constexpr float kEvident = 0.25f;  // a box that scores more is something
 
 // A heat map: height × width without gaps.
 struct HeatMap {
@@ -117,6 +118,42 @@ double Overlap(const TurnedBox& a, const TurnedBox& b) {
       std::log(determinant / (4 * std::sqrt(own(one) * own(two)) + kSmall) + kSmall) / 2;
   const double distance = std::clamp(apart + unlike, kSmall, 100.0);
   return 1 - std::sqrt(1 - std::exp(-distance) + kSmall);
+}
+
+// Whether most of the keypoints that can be seen lie outside their box and a margin.
+bool AreBesideBox(const std::vector<Keypoint>& points, const Detection& box) {
+  constexpr double kMargin = 0.25;  // of the box, on each side
+  const double width = kMargin * (box.right - box.left);
+  const double height = kMargin * (box.bottom - box.top);
+  const auto beside = std::count_if(points.begin(), points.end(), [&](const Keypoint& point) {
+    return !(point.x >= box.left - width && point.x <= box.right + width &&
+             point.y >= box.top - height && point.y <= box.bottom + height);
+  });
+  return 2 * static_cast<size_t>(beside) > points.size();
+}
+
+// Whether left eye, right eye, nose and the mouth's corners, as the picture has them, lie in their
+// box as no face has them, however it is turned: mirrored, the nose beside, or all in a quarter.
+bool AreNoFace(const std::vector<Keypoint>& points, const Detection& box) {
+  constexpr double kMirrored = -0.02;  // a face from the side has hardly any area
+  constexpr double kNoseSlack = 0.6;
+  const double width = box.right - box.left;
+  const double height = box.bottom - box.top;
+  std::array<std::array<double, 2>, 5> places = {};
+  bool is_in_quarter = true;
+  for (size_t i = 0; i < places.size(); ++i) {
+    places[i] = {(points[i].x - box.left) / width, (points[i].y - box.top) / height};
+    is_in_quarter &= places[i][0] < 0.5 && places[i][1] < 0.5;
+  }
+  const auto& [left, right, nose, mouth_left, mouth_right] = places;
+  const std::array<double, 2> eyes = {(left[0] + right[0]) / 2, (left[1] + right[1]) / 2};
+  const std::array<double, 2> down = {(mouth_left[0] + mouth_right[0]) / 2 - eyes[0],
+                                      (mouth_left[1] + mouth_right[1]) / 2 - eyes[1]};
+  const double area = (right[0] - left[0]) * down[1] - (right[1] - left[1]) * down[0];
+  const double length = down[0] * down[0] + down[1] * down[1];
+  const double nose_down = ((nose[0] - eyes[0]) * down[0] + (nose[1] - eyes[1]) * down[1]) / length;
+  return is_in_quarter || area < kMirrored ||
+         !(nose_down > -kNoseSlack && nose_down < 1 + kNoseSlack);
 }
 
 }  // namespace
@@ -321,7 +358,6 @@ std::string AnswerReader::ContradictionOf(const float* row) const {
 }
 
 void AnswerReader::AddPlace(const float* row, const SeenPicture& seen) {
-  constexpr float kEvident = 0.25f;
   constexpr double kSlack = 0.02;  // of the picture's side
   constexpr int64_t kFewest = 3;
   constexpr int64_t kOneIn = 20;
@@ -345,6 +381,33 @@ void AnswerReader::AddPlace(const float* row, const SeenPicture& seen) {
         "as if y stood before x or the boxes were pixels of a picture of another size",
         places_.beside_frame, places_.boxes);
   }
+}
+
+void AnswerReader::AddKeypoints(const float* row) {
+  constexpr float kVisible = 0.5f;
+  constexpr size_t kFaceLandmarks = 5;
+  constexpr int64_t kFewest = 3;
+  if (!(row[4] > kEvident)) return;
+  const Detection box = {{}, row[0], row[1], row[2], row[3]};
+  std::vector<Keypoint> points;
+  const float* point = row + kBoxNumbers;
+  for (int i = 0; i < head_.keypoints; ++i, point += head_.keypoint_numbers) {
+    if (head_.keypoint_numbers == 3 && !(point[2] >= kVisible)) continue;
+    points.push_back({point[0], point[1]});
+  }
+  if (points.empty()) return;
+  const bool is_face = kind_ == Kind::kCenterface && points.size() == kFaceLandmarks;
+  ++with_keypoints_.boxes;
+  if (AreBesideBox(points, box) || (is_face && AreNoFace(points, box))) ++with_keypoints_.contrary;
+  if (with_keypoints_.contrary < kFewest || !contradiction_.empty() ||
+      2 * with_keypoints_.contrary <= with_keypoints_.boxes) {
+    return;
+  }
+  contradiction_ = fmt::format(
+      "{} of {} boxes have {}, as if y stood before x, all x before all y, other numbers a "
+      "keypoint than the file says, or places of another scale or origin",
+      with_keypoints_.contrary, with_keypoints_.boxes,
+      is_face ? "landmarks that no face has" : "most of their keypoints outside them");
 }
 
 std::string AnswerReader::Doubt() const {
@@ -400,6 +463,7 @@ Detections AnswerReader::ReadDetections(const FrameOutputs& outputs, const SeenP
     order.push_back(i);
     if (contradiction_.empty()) contradiction_ = ContradictionOf(rows.Row(i));
     AddPlace(rows.Row(i), seen);
+    AddKeypoints(rows.Row(i));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return rows.Row(a)[4] > rows.Row(b)[4]; });

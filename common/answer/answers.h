@@ -129,8 +129,8 @@ class AnswerReader {
   int class_count() const { return head_.classes; }
 
   // How the boxes read so far contradict the decoder: they score more than 1, lie far beyond the
-  // picture, end before they begin; or several have their centres where the network saw no frame.
-  // Empty: they do not.
+  // picture, end before they begin; or several have their centres where the network saw no frame,
+  // or most of their keypoints elsewhere. Empty: they do not.
   const std::string& contradiction() const { return contradiction_; }
 
   // What is odd about the places of all boxes read so far, though it may be so. Empty: nothing.
@@ -152,6 +152,7 @@ class AnswerReader {
   Keypoints ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen);
   std::string ContradictionOf(const float* row) const;
   void AddPlace(const float* row, const SeenPicture& seen);
+  void AddKeypoints(const float* row);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const FrameOutputs& outputs, size_t output);
@@ -176,6 +177,11 @@ class AnswerReader {
     float right = 0;           // the furthest, a share of the picture's width
     float bottom = 0;
   } places_;
+  // Boxes that are rather sure and have keypoints that can be seen.
+  struct {
+    int64_t boxes = 0;
+    int64_t contrary = 0;
+  } with_keypoints_;
 };
 
 }  // namespace cacheinf

@@ -280,6 +280,41 @@ TEST(HeadsTest, PoseHasKeypointsForEachBox) {
   EXPECT_EQ(boxes[0].keypoints[1].score, 0.25f);
 }
 
+// Two boxes a frame, of three keypoints; all but the first lie `away` pixels beside it.
+TEST(HeadsTest, KeypointsBesideTheirBoxesContradictTheirDecoder) {
+  const auto contradiction = [](double away, int visible, int frames) {
+    const auto points = [=](const Thing& thing) {
+      std::vector<double> numbers;
+      for (int k = 0; k < 3; ++k) {
+        numbers.insert(numbers.end(),
+                       {thing.x + (k > 0 ? away : 0), thing.y, k < visible ? 0.75 : 0.25});
+      }
+      return numbers;
+    };
+    const HeadOutput rows = DecodedRows(false, 1, true, 9, points);
+    ModelNotes notes;
+    notes.keypoint_shape = {3, 3};
+    const DecoderConfig config = Decoder(HeadKind::kYolov8Pose);
+    Graph graph = NetworkOf({rows});
+    graph.notes = notes;
+    AddDecoder(graph, config);
+    const auto state = MakeReferenceState(graph);
+    SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
+                       Tensor(rows.shape, rows.numbers)});
+    state->Run();
+    AnswerReader reader(state->graph(), config);
+    for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {});
+    return reader.contradiction();
+  };
+  EXPECT_EQ(contradiction(0, 3, 9), "");
+  EXPECT_NE(contradiction(90, 3, 2).find("3 of 3 boxes have most of their keypoints outside"),
+            std::string::npos)
+      << contradiction(90, 3, 2);
+  EXPECT_EQ(contradiction(90, 3, 1), "") << "two boxes are few";
+  EXPECT_EQ(contradiction(90, 2, 9), "") << "half of those that can be seen";
+  EXPECT_EQ(contradiction(90, 0, 9), "") << "none can be seen";
+}
+
 // The first prototype is positive left of a line, the second everywhere.
 TEST(HeadsTest, MasksAreSumsOfPrototypesWithinTheBox) {
   constexpr int kCoarse = 32;
