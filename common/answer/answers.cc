@@ -357,29 +357,31 @@ std::string AnswerReader::ContradictionOf(const float* row) const {
   return "";
 }
 
-void AnswerReader::AddPlace(const float* row, const SeenPicture& seen) {
+void AnswerReader::AddPlace(const float* corners, const SeenPicture& seen) {
   constexpr double kSlack = 0.02;  // of the picture's side
   constexpr int64_t kFewest = 3;
-  constexpr int64_t kOneIn = 20;
+  const bool are_points = kind_ == Kind::kPoints;
+  const int64_t one_in = are_points ? 4 : 20;  // the border's edge may look like some points
   places_.is_over |= seen.fit == nullptr || !seen.model_from_seen.IsIdentity();
-  if (places_.is_over || !(row[4] > kEvident) || model_width_ == 0) return;
+  if (places_.is_over || model_width_ == 0) return;
   const auto is_beside = [](double centre, const Range& frame, double side) {
     return centre < frame.begin - kSlack * side || centre > frame.end + kSlack * side;
   };
   const Rectangle frame = seen.fit->place();
-  ++places_.boxes;
-  if (is_beside((row[0] + row[2]) / 2.0, frame.columns, model_width_) ||
-      is_beside((row[1] + row[3]) / 2.0, frame.rows, model_height_)) {
+  ++places_.count;
+  if (is_beside((corners[0] + corners[2]) / 2.0, frame.columns, model_width_) ||
+      is_beside((corners[1] + corners[3]) / 2.0, frame.rows, model_height_)) {
     ++places_.beside_frame;
   }
-  places_.right = std::max(places_.right, row[2] / model_width_);
-  places_.bottom = std::max(places_.bottom, row[3] / model_height_);
-  if (places_.beside_frame >= kFewest && kOneIn * places_.beside_frame >= places_.boxes &&
+  places_.right = std::max(places_.right, corners[2] / model_width_);
+  places_.bottom = std::max(places_.bottom, corners[3] / model_height_);
+  if (places_.beside_frame >= kFewest && one_in * places_.beside_frame >= places_.count &&
       contradiction_.empty()) {
     contradiction_ = fmt::format(
-        "{} of {} boxes have their centres beside the frame, in the border or beyond the picture, "
-        "as if y stood before x or the boxes were pixels of a picture of another size",
-        places_.beside_frame, places_.boxes);
+        "{} of {} {} beside the frame, in the border or beyond the picture, as if y stood before x "
+        "or they were pixels of a picture of another size",
+        places_.beside_frame, places_.count,
+        are_points ? "points lie" : "boxes have their centres");
   }
 }
 
@@ -413,11 +415,12 @@ void AnswerReader::AddKeypoints(const float* row) {
 std::string AnswerReader::Doubt() const {
   constexpr int64_t kFewest = 20;
   constexpr float kNear = 0.6f;
-  if (places_.boxes < kFewest || std::max(places_.right, places_.bottom) > kNear) return "";
+  if (places_.count < kFewest || std::max(places_.right, places_.bottom) > kNear) return "";
   return fmt::format(
-      "all {} boxes so far lie in the upper left {:.0f} % by {:.0f} % of the picture, as if they "
+      "all {} {} so far lie in the upper left {:.0f} % by {:.0f} % of the picture, as if they "
       "were pixels of a smaller one",
-      places_.boxes, 100 * places_.right, 100 * places_.bottom);
+      places_.count, kind_ == Kind::kPoints ? "points" : "boxes", 100 * places_.right,
+      100 * places_.bottom);
 }
 
 Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const {
@@ -462,7 +465,7 @@ Detections AnswerReader::ReadDetections(const FrameOutputs& outputs, const SeenP
     if (!(score > 0 && score >= score_threshold_)) continue;  // unused rows are zero
     order.push_back(i);
     if (contradiction_.empty()) contradiction_ = ContradictionOf(rows.Row(i));
-    AddPlace(rows.Row(i), seen);
+    if (rows.Row(i)[4] > kEvident) AddPlace(rows.Row(i), seen);
     AddKeypoints(rows.Row(i));
   }
   std::stable_sort(order.begin(), order.end(),
@@ -550,7 +553,11 @@ Keypoints AnswerReader::ReadPoints(const FrameOutputs& outputs, const SeenPictur
   } else {
     const std::vector<float>& scores = Values(outputs, 1);
     for (size_t i = 0; i < scores.size(); ++i) {
-      if (scores[i] > 0) found.points.push_back({values[2 * i], values[2 * i + 1], scores[i]});
+      if (!(scores[i] > 0)) continue;
+      const float x = values[2 * i];
+      const float y = values[2 * i + 1];
+      found.points.push_back({x, y, scores[i]});
+      AddPlace(std::array{x, y, x, y}.data(), seen);
     }
   }
   std::stable_sort(found.points.begin(), found.points.end(),

@@ -755,19 +755,16 @@ struct Oddities {
   std::string contradiction;
   std::string doubt;
 };
-Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
+Oddities OdditiesOf(const std::vector<HeadOutput>& outputs, HeadKind kind, int frames,
                     const Homography& moved = {}) {
-  HeadOutput rows{{1, static_cast<int64_t>(boxes.size()), 6}, {}};
-  for (const auto& box : boxes) {
-    rows.numbers.insert(rows.numbers.end(), box.begin(), box.end());
-    rows.numbers.insert(rows.numbers.end(), {0.75f, 1});
-  }
-  const DecoderConfig config = Decoder(HeadKind::kEndToEnd);
-  Graph graph = NetworkOf({rows});
+  const DecoderConfig config = Decoder(kind);
+  Graph graph = NetworkOf(outputs);
   AddDecoder(graph, config);
   const auto state = MakeReferenceState(graph);
-  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
-                     Tensor(rows.shape, rows.numbers)});
+  std::vector<Tensor> inputs = {
+      Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide))};
+  for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
+  SetInputs(*state, inputs);
   state->Run();
   PictureSpec spec;
   spec.width = spec.height = kSide;
@@ -776,6 +773,16 @@ Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
   AnswerReader reader(state->graph(), config);
   for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {&fit, moved});
   return {reader.contradiction(), reader.Doubt()};
+}
+
+Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
+                    const Homography& moved = {}) {
+  HeadOutput rows{{1, static_cast<int64_t>(boxes.size()), 6}, {}};
+  for (const auto& box : boxes) {
+    rows.numbers.insert(rows.numbers.end(), box.begin(), box.end());
+    rows.numbers.insert(rows.numbers.end(), {0.75f, 1});
+  }
+  return OdditiesOf({rows}, HeadKind::kEndToEnd, frames, moved);
 }
 
 TEST(HeadsTest, BoxesBesideTheFrameContradictTheirDecoder) {
@@ -794,6 +801,22 @@ TEST(HeadsTest, BoxesThatAllLieInTheUpperLeftAreDoubted) {
   EXPECT_NE(OdditiesOf({near}, 20).doubt.find("upper left 47 % by 55 %"), std::string::npos);
   EXPECT_EQ(OdditiesOf({near}, 19).doubt, "");
   EXPECT_EQ(OdditiesOf({near, {20, 40, 60, 80}}, 20).doubt, "");
+}
+
+TEST(HeadsTest, PointsAreDoubtedAsBoxesAre) {
+  const auto of = [](const std::vector<float>& places) {
+    const auto count = static_cast<int64_t>(places.size() / 2);
+    const std::vector<float> scores(places.size() / 2, 0.1f);
+    return OdditiesOf({{{1, count, 2}, places, "keypoints"}, {{1, count}, scores, "scores"}},
+                      HeadKind::kPoints, 10);
+  };
+  EXPECT_EQ(of({20, 40, 120, 90}).contradiction, "");
+  EXPECT_EQ(of({20, 40, 120, 90}).doubt, "");
+  EXPECT_NE(of({20, 40, 40, 60}).doubt.find("all 20 points"), std::string::npos);
+  EXPECT_NE(of({40, 20, 90, 120}).contradiction.find("points lie beside the frame"),
+            std::string::npos);
+  EXPECT_EQ(of({20, 40, 120, 90, 60, 60, 70, 70, 60, 2}).contradiction, "")
+      << "the border's edge may look like a point";
 }
 
 }  // namespace
