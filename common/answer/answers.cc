@@ -276,6 +276,12 @@ ClassMap AnswerReader::ReadClassMap(const FrameOutputs& outputs, const SeenPictu
   map.width = static_cast<int>(shape[shape.size() - 1]);
   map.classes.resize(values.size());
   std::transform(values.begin(), values.end(), map.classes.begin(), ClassOf);
+  const int32_t last = *std::max_element(map.classes.begin(), map.classes.end());
+  if (!class_names_.empty() && static_cast<size_t>(last) >= class_names_.size() &&
+      contradiction_.empty()) {
+    contradiction_ =
+        fmt::format("a pixel is of class {}, but {} have names", last, class_names_.size());
+  }
   if (graph.picture.width == 0) return map;
   return seen.InModel(map, graph.picture.width, graph.picture.height);
 }

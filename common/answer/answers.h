@@ -128,9 +128,9 @@ class AnswerReader {
   // How many classes the outputs tell apart, if the graph says so; else 0.
   int class_count() const { return head_.classes; }
 
-  // How the boxes read so far contradict the decoder: they score more than 1, lie far beyond the
-  // picture, end before they begin; or several have their centres where the network saw no frame,
-  // or most of their keypoints elsewhere. Empty: they do not.
+  // How what was read so far contradicts the decoder: classes have no names; boxes score more than
+  // 1, lie far beyond the picture, end before they begin; or several have their centres where the
+  // network saw no frame, or most of their keypoints elsewhere. Empty: they do not.
   const std::string& contradiction() const { return contradiction_; }
 
   // What is odd about the places of all boxes or points read so far, though it may be so. Empty:

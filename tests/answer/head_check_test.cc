@@ -411,6 +411,7 @@ TEST(HeadCheckTest, OneChannelIsALogitAndNoClass) {
   EXPECT_EQ(of(-2.5f, 3.25f), "");
   EXPECT_NE(of(0.25f, 0.75f), "");
   EXPECT_NE(of(0, 7).find("like classes"), std::string::npos);
+  EXPECT_NE(of(0.5f, 254.5f).find("nor below zero"), std::string::npos);
 }
 
 TEST(HeadCheckTest, NothingIsReadFromWhatIsNoNumber) {

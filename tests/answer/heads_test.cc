@@ -696,6 +696,20 @@ TEST(HeadsTest, RefusesAHeadThatIsAnotherAndSaysWhatItCouldBe) {
   EXPECT_NE(many.find("more than a network picks"), std::string::npos) << many;
 }
 
+TEST(HeadsTest, ClassesOfPixelsHaveThePicturesForm) {
+  const auto why_not = [](int64_t height, int64_t width) {
+    Graph graph =
+        NetworkOf({{{1, height, width}, std::vector<float>(static_cast<size_t>(height * width))}});
+    graph.values[graph.outputs[0]].type = DataType::kInt64;
+    HeadSpec spec;
+    spec.kind = HeadKind::kSegmentation;
+    return WhyNot(graph, spec);
+  };
+  EXPECT_EQ(why_not(kSide, kSide), "");
+  EXPECT_EQ(why_not(kSide / 4, kSide / 4 - 1), "");
+  EXPECT_NE(why_not(kSide, kSide / 2).find("not of the picture's form"), std::string::npos);
+}
+
 // 1x336x9 are YOLOv8's rows for five classes, and YOLOX's for four.
 TEST(HeadsTest, AWrongNumberOfNamesMakesNoOtherKindOfWhatTheFileSays) {
   Graph graph = NetworkOf({DecodedRows(false, 1, false)});
