@@ -18,7 +18,8 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kBoxNumbers = 6;  // left, top, right, bottom, score, class
+constexpr int kBoxNumbers = 6;     // left, top, right, bottom, score, class
+constexpr float kEvident = 0.25f;  // a box that scores more is something
 
 // A heat map: height × width without gaps.
 struct HeatMap {
@@ -117,6 +118,42 @@ double Overlap(const TurnedBox& a, const TurnedBox& b) {
       std::log(determinant / (4 * std::sqrt(own(one) * own(two)) + kSmall) + kSmall) / 2;
   const double distance = std::clamp(apart + unlike, kSmall, 100.0);
   return 1 - std::sqrt(1 - std::exp(-distance) + kSmall);
+}
+
+// Whether most of the keypoints that can be seen lie outside their box and a margin.
+bool AreBesideBox(const std::vector<Keypoint>& points, const Detection& box) {
+  constexpr double kMargin = 0.25;  // of the box, on each side
+  const double width = kMargin * (box.right - box.left);
+  const double height = kMargin * (box.bottom - box.top);
+  const auto beside = std::count_if(points.begin(), points.end(), [&](const Keypoint& point) {
+    return !(point.x >= box.left - width && point.x <= box.right + width &&
+             point.y >= box.top - height && point.y <= box.bottom + height);
+  });
+  return 2 * static_cast<size_t>(beside) > points.size();
+}
+
+// Whether left eye, right eye, nose and the mouth's corners, as the picture has them, lie in their
+// box as no face has them, however it is turned: mirrored, the nose beside, or all in a quarter.
+bool AreNoFace(const std::vector<Keypoint>& points, const Detection& box) {
+  constexpr double kMirrored = -0.02;  // a face from the side has hardly any area
+  constexpr double kNoseSlack = 0.6;
+  const double width = box.right - box.left;
+  const double height = box.bottom - box.top;
+  std::array<std::array<double, 2>, 5> places = {};
+  bool is_in_quarter = true;
+  for (size_t i = 0; i < places.size(); ++i) {
+    places[i] = {(points[i].x - box.left) / width, (points[i].y - box.top) / height};
+    is_in_quarter &= places[i][0] < 0.5 && places[i][1] < 0.5;
+  }
+  const auto& [left, right, nose, mouth_left, mouth_right] = places;
+  const std::array<double, 2> eyes = {(left[0] + right[0]) / 2, (left[1] + right[1]) / 2};
+  const std::array<double, 2> down = {(mouth_left[0] + mouth_right[0]) / 2 - eyes[0],
+                                      (mouth_left[1] + mouth_right[1]) / 2 - eyes[1]};
+  const double area = (right[0] - left[0]) * down[1] - (right[1] - left[1]) * down[0];
+  const double length = down[0] * down[0] + down[1] * down[1];
+  const double nose_down = ((nose[0] - eyes[0]) * down[0] + (nose[1] - eyes[1]) * down[1]) / length;
+  return is_in_quarter || area < kMirrored ||
+         !(nose_down > -kNoseSlack && nose_down < 1 + kNoseSlack);
 }
 
 }  // namespace
@@ -239,6 +276,12 @@ ClassMap AnswerReader::ReadClassMap(const FrameOutputs& outputs, const SeenPictu
   map.width = static_cast<int>(shape[shape.size() - 1]);
   map.classes.resize(values.size());
   std::transform(values.begin(), values.end(), map.classes.begin(), ClassOf);
+  const int32_t last = *std::max_element(map.classes.begin(), map.classes.end());
+  if (!class_names_.empty() && static_cast<size_t>(last) >= class_names_.size() &&
+      contradiction_.empty()) {
+    contradiction_ =
+        fmt::format("a pixel is of class {}, but {} have names", last, class_names_.size());
+  }
   if (graph.picture.width == 0) return map;
   return seen.InModel(map, graph.picture.width, graph.picture.height);
 }
@@ -320,41 +363,70 @@ std::string AnswerReader::ContradictionOf(const float* row) const {
   return "";
 }
 
-void AnswerReader::AddPlace(const float* row, const SeenPicture& seen) {
-  constexpr float kEvident = 0.25f;
+void AnswerReader::AddPlace(const float* corners, const SeenPicture& seen) {
   constexpr double kSlack = 0.02;  // of the picture's side
   constexpr int64_t kFewest = 3;
-  constexpr int64_t kOneIn = 20;
+  const bool are_points = kind_ == Kind::kPoints;
+  const int64_t one_in = are_points ? 4 : 20;  // the border's edge may look like some points
   places_.is_over |= seen.fit == nullptr || !seen.model_from_seen.IsIdentity();
-  if (places_.is_over || !(row[4] > kEvident) || model_width_ == 0) return;
+  if (places_.is_over || model_width_ == 0) return;
   const auto is_beside = [](double centre, const Range& frame, double side) {
     return centre < frame.begin - kSlack * side || centre > frame.end + kSlack * side;
   };
   const Rectangle frame = seen.fit->place();
-  ++places_.boxes;
-  if (is_beside((row[0] + row[2]) / 2.0, frame.columns, model_width_) ||
-      is_beside((row[1] + row[3]) / 2.0, frame.rows, model_height_)) {
+  ++places_.count;
+  if (is_beside((corners[0] + corners[2]) / 2.0, frame.columns, model_width_) ||
+      is_beside((corners[1] + corners[3]) / 2.0, frame.rows, model_height_)) {
     ++places_.beside_frame;
   }
-  places_.right = std::max(places_.right, row[2] / model_width_);
-  places_.bottom = std::max(places_.bottom, row[3] / model_height_);
-  if (places_.beside_frame >= kFewest && kOneIn * places_.beside_frame >= places_.boxes &&
+  places_.right = std::max(places_.right, corners[2] / model_width_);
+  places_.bottom = std::max(places_.bottom, corners[3] / model_height_);
+  if (places_.beside_frame >= kFewest && one_in * places_.beside_frame >= places_.count &&
       contradiction_.empty()) {
     contradiction_ = fmt::format(
-        "{} of {} boxes have their centres beside the frame, in the border or beyond the picture, "
-        "as if y stood before x or the boxes were pixels of a picture of another size",
-        places_.beside_frame, places_.boxes);
+        "{} of {} {} beside the frame, in the border or beyond the picture, as if y stood before x "
+        "or they were pixels of a picture of another size",
+        places_.beside_frame, places_.count,
+        are_points ? "points lie" : "boxes have their centres");
   }
+}
+
+void AnswerReader::AddKeypoints(const float* row) {
+  constexpr float kVisible = 0.5f;
+  constexpr size_t kFaceLandmarks = 5;
+  constexpr int64_t kFewest = 3;
+  if (!(row[4] > kEvident)) return;
+  const Detection box = {{}, row[0], row[1], row[2], row[3]};
+  std::vector<Keypoint> points;
+  const float* point = row + kBoxNumbers;
+  for (int i = 0; i < head_.keypoints; ++i, point += head_.keypoint_numbers) {
+    if (head_.keypoint_numbers == 3 && !(point[2] >= kVisible)) continue;
+    points.push_back({point[0], point[1]});
+  }
+  if (points.empty()) return;
+  const bool is_face = kind_ == Kind::kCenterface && points.size() == kFaceLandmarks;
+  ++with_keypoints_.boxes;
+  if (AreBesideBox(points, box) || (is_face && AreNoFace(points, box))) ++with_keypoints_.contrary;
+  if (with_keypoints_.contrary < kFewest || !contradiction_.empty() ||
+      2 * with_keypoints_.contrary <= with_keypoints_.boxes) {
+    return;
+  }
+  contradiction_ = fmt::format(
+      "{} of {} boxes have {}, as if y stood before x, all x before all y, other numbers a "
+      "keypoint than the file says, or places of another scale or origin",
+      with_keypoints_.contrary, with_keypoints_.boxes,
+      is_face ? "landmarks that no face has" : "most of their keypoints outside them");
 }
 
 std::string AnswerReader::Doubt() const {
   constexpr int64_t kFewest = 20;
   constexpr float kNear = 0.6f;
-  if (places_.boxes < kFewest || std::max(places_.right, places_.bottom) > kNear) return "";
+  if (places_.count < kFewest || std::max(places_.right, places_.bottom) > kNear) return "";
   return fmt::format(
-      "all {} boxes so far lie in the upper left {:.0f} % by {:.0f} % of the picture, as if they "
+      "all {} {} so far lie in the upper left {:.0f} % by {:.0f} % of the picture, as if they "
       "were pixels of a smaller one",
-      places_.boxes, 100 * places_.right, 100 * places_.bottom);
+      places_.count, kind_ == Kind::kPoints ? "points" : "boxes", 100 * places_.right,
+      100 * places_.bottom);
 }
 
 Detection AnswerReader::ReadBox(const float* row, const SeenPicture& seen) const {
@@ -399,7 +471,8 @@ Detections AnswerReader::ReadDetections(const FrameOutputs& outputs, const SeenP
     if (!(score > 0 && score >= score_threshold_)) continue;  // unused rows are zero
     order.push_back(i);
     if (contradiction_.empty()) contradiction_ = ContradictionOf(rows.Row(i));
-    AddPlace(rows.Row(i), seen);
+    if (rows.Row(i)[4] > kEvident) AddPlace(rows.Row(i), seen);
+    AddKeypoints(rows.Row(i));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return rows.Row(a)[4] > rows.Row(b)[4]; });
@@ -486,7 +559,11 @@ Keypoints AnswerReader::ReadPoints(const FrameOutputs& outputs, const SeenPictur
   } else {
     const std::vector<float>& scores = Values(outputs, 1);
     for (size_t i = 0; i < scores.size(); ++i) {
-      if (scores[i] > 0) found.points.push_back({values[2 * i], values[2 * i + 1], scores[i]});
+      if (!(scores[i] > 0)) continue;
+      const float x = values[2 * i];
+      const float y = values[2 * i + 1];
+      found.points.push_back({x, y, scores[i]});
+      AddPlace(std::array{x, y, x, y}.data(), seen);
     }
   }
   std::stable_sort(found.points.begin(), found.points.end(),

@@ -128,12 +128,13 @@ class AnswerReader {
   // How many classes the outputs tell apart, if the graph says so; else 0.
   int class_count() const { return head_.classes; }
 
-  // How the boxes read so far contradict the decoder: they score more than 1, lie far beyond the
-  // picture, end before they begin; or several have their centres where the network saw no frame.
-  // Empty: they do not.
+  // How what was read so far contradicts the decoder: classes have no names; boxes score more than
+  // 1, lie far beyond the picture, end before they begin; or several have their centres where the
+  // network saw no frame, or most of their keypoints elsewhere. Empty: they do not.
   const std::string& contradiction() const { return contradiction_; }
 
-  // What is odd about the places of all boxes read so far, though it may be so. Empty: nothing.
+  // What is odd about the places of all boxes or points read so far, though it may be so. Empty:
+  // nothing.
   std::string Doubt() const;
 
   // The name of a class or keypoint, or its number where it has none.
@@ -151,7 +152,8 @@ class AnswerReader {
   Keypoints ReadKeypoints(const FrameOutputs& outputs, const SeenPicture& seen);
   Keypoints ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen);
   std::string ContradictionOf(const float* row) const;
-  void AddPlace(const float* row, const SeenPicture& seen);
+  void AddPlace(const float* corners, const SeenPicture& seen);  // of a box, or a point twice
+  void AddKeypoints(const float* row);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const FrameOutputs& outputs, size_t output);
@@ -168,14 +170,19 @@ class AnswerReader {
   float model_width_ = 0;
   float model_height_ = 0;
   std::string contradiction_;
-  // Boxes that are rather sure, until the picture moves.
+  // Boxes that are rather sure, or points, until the picture moves.
   struct {
     bool is_over = false;
-    int64_t boxes = 0;
+    int64_t count = 0;
     int64_t beside_frame = 0;  // their centres
     float right = 0;           // the furthest, a share of the picture's width
     float bottom = 0;
   } places_;
+  // Boxes that are rather sure and have keypoints that can be seen.
+  struct {
+    int64_t boxes = 0;
+    int64_t contrary = 0;
+  } with_keypoints_;
 };
 
 }  // namespace cacheinf

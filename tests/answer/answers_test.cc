@@ -120,17 +120,22 @@ TEST_F(AnswersTest, SegmentationGivesTheShareOfEachClass) {
 
 // A model that classifies itself may give such numbers.
 TEST_F(AnswersTest, NumbersThatAreNoClassesCountAsTheFirst) {
-  Graph graph = Echo({1, 2, 2}, {});
-  graph.values[graph.outputs[0]].type = DataType::kInt64;
-  graph.head = {};
-  RobotConfig config;
-  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
-  Robot robot(OnReference(std::move(graph)), config, clock_);
-  Frame frame;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  frame.tensor = Tensor({1, 2, 2}, std::vector<float>{-3, nan, 2, -1e30f});
-  const auto classes = std::get<ClassMap>(robot.Process(frame).content).classes;
-  EXPECT_EQ(classes, (std::vector<int32_t>{0, 0, 2, 0}));
+  for (const size_t names : {0, 2, 3}) {
+    Graph graph = Echo({1, 2, 2}, {});
+    graph.values[graph.outputs[0]].type = DataType::kInt64;
+    graph.head = {};
+    RobotConfig config;
+    config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+    config.model_config.decoder.class_names.resize(names, "name");
+    Robot robot(OnReference(std::move(graph)), config, clock_);
+    Frame frame;
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    frame.tensor = Tensor({1, 2, 2}, std::vector<float>{-3, nan, 2, -1e30f});
+    const auto classes = std::get<ClassMap>(robot.Process(frame).content).classes;
+    EXPECT_EQ(classes, (std::vector<int32_t>{0, 0, 2, 0}));
+    EXPECT_EQ(robot.reader().contradiction(),
+              names == 2 ? "a pixel is of class 2, but 2 have names" : "");
+  }
 }
 
 TEST_F(AnswersTest, BoxesComeBestFirstAndAnEmptyAnswerIsAnAnswer) {

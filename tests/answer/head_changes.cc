@@ -706,6 +706,43 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
        if (DrawInt(random, 0, 1) == 0) head->notes.class_names.clear();
        return true;
      }},
+    {"landmarks with y for x",
+     [](PlantedHead* head, HeadRandom&) {
+       if (head->kind != HeadKind::kCenterface) return false;
+       std::vector<float>& numbers = head->outputs[3].numbers;
+       const auto cells = static_cast<ptrdiff_t>(numbers.size()) / 10;
+       for (auto at = numbers.begin(); at != numbers.end(); at += 2 * cells) {
+         std::swap_ranges(at, at + cells, at + cells);
+       }
+       return true;
+     }},
+    {"landmarks of another scale",
+     [](PlantedHead* head, HeadRandom&) {
+       if (head->kind != HeadKind::kCenterface) return false;
+       for (float& number : head->outputs[3].numbers) number /= 4;
+       return true;
+     }},
+    {"keypoints relative to their box",
+     [](PlantedHead* head, HeadRandom&) {
+       if (head->kind != HeadKind::kYolov8Pose) return false;
+       ChangeRows(head, [](std::vector<float>* row) {
+         for (size_t at = 5; at + 2 < row->size(); at += 3) {
+           (*row)[at] -= (*row)[0];
+           (*row)[at + 1] -= (*row)[1];
+         }
+       });
+       return true;
+     },
+     "keypoints of a box in the upper left corner lie near it both ways"},
+    {"keypoints with y before x",
+     [](PlantedHead* head, HeadRandom&) {
+       if (head->kind != HeadKind::kYolov8Pose) return false;
+       ChangeRows(head, [](std::vector<float>* row) {
+         for (size_t at = 5; at + 2 < row->size(); at += 3) std::swap((*row)[at], (*row)[at + 1]);
+       });
+       return true;
+     },
+     "a thing as far from the left as from the top holds its keypoints both ways"},
     {"not a number",
      [](PlantedHead* head, HeadRandom& random) {
        PlantedOutput& output = head->outputs[0];

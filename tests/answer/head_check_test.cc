@@ -392,6 +392,16 @@ TEST(HeadCheckTest, PlacesOfPointsAreLogitsWithNowhereLast) {
   EXPECT_NE(of().find("last channel"), std::string::npos);
 }
 
+TEST(HeadCheckTest, PickedPointsLieInThePicture) {
+  const auto of = [](float x, float y, float score) {
+    return ContradictionOf(HeadKind::kPoints, {{{1, 2, 2}, {10, 20, x, y}, "keypoints"},
+                                               {{1, 2}, {0.5f, score}, "scores"}});
+  };
+  EXPECT_EQ(of(64, 0, 0.5f), "");
+  EXPECT_NE(of(30, 80, 0.5f).find("its points, along y, run from 20 to 80"), std::string::npos);
+  EXPECT_EQ(of(30, 80, 0), "") << "it is none";
+}
+
 TEST(HeadCheckTest, OneChannelIsALogitAndNoClass) {
   const auto of = [&](float a, float b) {
     std::vector<float> numbers(64, a);
@@ -401,6 +411,7 @@ TEST(HeadCheckTest, OneChannelIsALogitAndNoClass) {
   EXPECT_EQ(of(-2.5f, 3.25f), "");
   EXPECT_NE(of(0.25f, 0.75f), "");
   EXPECT_NE(of(0, 7).find("like classes"), std::string::npos);
+  EXPECT_NE(of(0.5f, 254.5f).find("nor below zero"), std::string::npos);
 }
 
 TEST(HeadCheckTest, NothingIsReadFromWhatIsNoNumber) {

@@ -162,7 +162,8 @@ Outcome TryPlanted(const PlantedHead& head) {
   SetInputs(*state, inputs);
   state->Run();
   AnswerReader reader(state->graph(), head.config);
-  const AnswerContent answer = reader.Read(*state, {});
+  AnswerContent answer;
+  for (int frame = 0; frame < 3; ++frame) answer = reader.Read(*state, {});
   if (!reader.contradiction().empty()) {
     trial.contradiction = reader.contradiction();
     return {Verdict::kRefused, DescribeContradiction(trial, "network")};

@@ -280,6 +280,41 @@ TEST(HeadsTest, PoseHasKeypointsForEachBox) {
   EXPECT_EQ(boxes[0].keypoints[1].score, 0.25f);
 }
 
+// Two boxes a frame, of three keypoints; all but the first lie `away` pixels beside it.
+TEST(HeadsTest, KeypointsBesideTheirBoxesContradictTheirDecoder) {
+  const auto contradiction = [](double away, int visible, int frames) {
+    const auto points = [=](const Thing& thing) {
+      std::vector<double> numbers;
+      for (int k = 0; k < 3; ++k) {
+        numbers.insert(numbers.end(),
+                       {thing.x + (k > 0 ? away : 0), thing.y, k < visible ? 0.75 : 0.25});
+      }
+      return numbers;
+    };
+    const HeadOutput rows = DecodedRows(false, 1, true, 9, points);
+    ModelNotes notes;
+    notes.keypoint_shape = {3, 3};
+    const DecoderConfig config = Decoder(HeadKind::kYolov8Pose);
+    Graph graph = NetworkOf({rows});
+    graph.notes = notes;
+    AddDecoder(graph, config);
+    const auto state = MakeReferenceState(graph);
+    SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
+                       Tensor(rows.shape, rows.numbers)});
+    state->Run();
+    AnswerReader reader(state->graph(), config);
+    for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {});
+    return reader.contradiction();
+  };
+  EXPECT_EQ(contradiction(0, 3, 9), "");
+  EXPECT_NE(contradiction(90, 3, 2).find("3 of 3 boxes have most of their keypoints outside"),
+            std::string::npos)
+      << contradiction(90, 3, 2);
+  EXPECT_EQ(contradiction(90, 3, 1), "") << "two boxes are few";
+  EXPECT_EQ(contradiction(90, 2, 9), "") << "half of those that can be seen";
+  EXPECT_EQ(contradiction(90, 0, 9), "") << "none can be seen";
+}
+
 // The first prototype is positive left of a line, the second everywhere.
 TEST(HeadsTest, MasksAreSumsOfPrototypesWithinTheBox) {
   constexpr int kCoarse = 32;
@@ -661,6 +696,20 @@ TEST(HeadsTest, RefusesAHeadThatIsAnotherAndSaysWhatItCouldBe) {
   EXPECT_NE(many.find("more than a network picks"), std::string::npos) << many;
 }
 
+TEST(HeadsTest, ClassesOfPixelsHaveThePicturesForm) {
+  const auto why_not = [](int64_t height, int64_t width) {
+    Graph graph =
+        NetworkOf({{{1, height, width}, std::vector<float>(static_cast<size_t>(height * width))}});
+    graph.values[graph.outputs[0]].type = DataType::kInt64;
+    HeadSpec spec;
+    spec.kind = HeadKind::kSegmentation;
+    return WhyNot(graph, spec);
+  };
+  EXPECT_EQ(why_not(kSide, kSide), "");
+  EXPECT_EQ(why_not(kSide / 4, kSide / 4 - 1), "");
+  EXPECT_NE(why_not(kSide, kSide / 2).find("not of the picture's form"), std::string::npos);
+}
+
 // 1x336x9 are YOLOv8's rows for five classes, and YOLOX's for four.
 TEST(HeadsTest, AWrongNumberOfNamesMakesNoOtherKindOfWhatTheFileSays) {
   Graph graph = NetworkOf({DecodedRows(false, 1, false)});
@@ -720,19 +769,16 @@ struct Oddities {
   std::string contradiction;
   std::string doubt;
 };
-Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
+Oddities OdditiesOf(const std::vector<HeadOutput>& outputs, HeadKind kind, int frames,
                     const Homography& moved = {}) {
-  HeadOutput rows{{1, static_cast<int64_t>(boxes.size()), 6}, {}};
-  for (const auto& box : boxes) {
-    rows.numbers.insert(rows.numbers.end(), box.begin(), box.end());
-    rows.numbers.insert(rows.numbers.end(), {0.75f, 1});
-  }
-  const DecoderConfig config = Decoder(HeadKind::kEndToEnd);
-  Graph graph = NetworkOf({rows});
+  const DecoderConfig config = Decoder(kind);
+  Graph graph = NetworkOf(outputs);
   AddDecoder(graph, config);
   const auto state = MakeReferenceState(graph);
-  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
-                     Tensor(rows.shape, rows.numbers)});
+  std::vector<Tensor> inputs = {
+      Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide))};
+  for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
+  SetInputs(*state, inputs);
   state->Run();
   PictureSpec spec;
   spec.width = spec.height = kSide;
@@ -741,6 +787,16 @@ Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
   AnswerReader reader(state->graph(), config);
   for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {&fit, moved});
   return {reader.contradiction(), reader.Doubt()};
+}
+
+Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
+                    const Homography& moved = {}) {
+  HeadOutput rows{{1, static_cast<int64_t>(boxes.size()), 6}, {}};
+  for (const auto& box : boxes) {
+    rows.numbers.insert(rows.numbers.end(), box.begin(), box.end());
+    rows.numbers.insert(rows.numbers.end(), {0.75f, 1});
+  }
+  return OdditiesOf({rows}, HeadKind::kEndToEnd, frames, moved);
 }
 
 TEST(HeadsTest, BoxesBesideTheFrameContradictTheirDecoder) {
@@ -759,6 +815,22 @@ TEST(HeadsTest, BoxesThatAllLieInTheUpperLeftAreDoubted) {
   EXPECT_NE(OdditiesOf({near}, 20).doubt.find("upper left 47 % by 55 %"), std::string::npos);
   EXPECT_EQ(OdditiesOf({near}, 19).doubt, "");
   EXPECT_EQ(OdditiesOf({near, {20, 40, 60, 80}}, 20).doubt, "");
+}
+
+TEST(HeadsTest, PointsAreDoubtedAsBoxesAre) {
+  const auto of = [](const std::vector<float>& places) {
+    const auto count = static_cast<int64_t>(places.size() / 2);
+    const std::vector<float> scores(places.size() / 2, 0.1f);
+    return OdditiesOf({{{1, count, 2}, places, "keypoints"}, {{1, count}, scores, "scores"}},
+                      HeadKind::kPoints, 10);
+  };
+  EXPECT_EQ(of({20, 40, 120, 90}).contradiction, "");
+  EXPECT_EQ(of({20, 40, 120, 90}).doubt, "");
+  EXPECT_NE(of({20, 40, 40, 60}).doubt.find("all 20 points"), std::string::npos);
+  EXPECT_NE(of({40, 20, 90, 120}).contradiction.find("points lie beside the frame"),
+            std::string::npos);
+  EXPECT_EQ(of({20, 40, 120, 90, 60, 60, 70, 70, 60, 2}).contradiction, "")
+      << "the border's edge may look like a point";
 }
 
 }  // namespace

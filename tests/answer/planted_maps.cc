@@ -195,6 +195,8 @@ PlantedHead PlantYolov8Raw(HeadRandom& random, int count) {
 PlantedHead PlantCentres(HeadRandom& random, int count, HeadKind kind) {
   constexpr int kStride = 4;
   constexpr int kLandmarks = 5;
+  constexpr std::array<std::pair<double, double>, kLandmarks> kFace = {
+      {{0.3, 0.37}, {0.7, 0.37}, {0.5, 0.55}, {0.35, 0.75}, {0.65, 0.75}}};
   const bool is_face = kind == HeadKind::kCenterface;
   PlantedHead head = BeginHead(random, kind);
   if (is_face) {
@@ -242,8 +244,9 @@ PlantedHead PlantCentres(HeadRandom& random, int count, HeadKind kind) {
     set(&offsets, 0, in_y - 0.5);
     set(&offsets, 1, in_x - 0.5);
     for (int point = 0; point < kLandmarks; ++point) {
-      const double share_x = DrawReal(random, 0.1, 0.9);
-      const double share_y = DrawReal(random, 0.1, 0.9);
+      const auto& [face_x, face_y] = kFace[static_cast<size_t>(point)];
+      const double share_x = face_x + DrawReal(random, -0.05, 0.05);
+      const double share_y = face_y + DrawReal(random, -0.05, 0.05);
       set(&landmarks, 2 * point, share_y);
       set(&landmarks, 2 * point + 1, share_x);
       truth.boxes[i].keypoints.push_back({truth.boxes[i].left + share_x * thing.width,

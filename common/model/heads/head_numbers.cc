@@ -126,6 +126,22 @@ std::string Runs(const char* what, const Extent& extent, const std::string& expe
                      expected);
 }
 
+std::string WhyNotInPicture(const char* what, const std::array<Extent, 2>& places,
+                            const PictureSize& picture, bool are_shares) {
+  const std::array<int64_t, 2> sides = {picture.width, picture.height};
+  for (size_t k = 0; k < 2; ++k) {
+    const float own = are_shares ? 1 : static_cast<float>(sides[k]);
+    if (places[k].empty() || places[k].IsWithin(-2 * kSlack * own, (1 + 2 * kSlack) * own)) {
+      continue;
+    }
+    return Runs(fmt::format("{}, along {},", what, k == 0 ? 'x' : 'y').c_str(), places[k],
+                fmt::format("within the {:g} of the picture, as if they were pixels of another "
+                            "size or y stood before x",
+                            own));
+  }
+  return "";
+}
+
 float Sigmoid(float logit) { return 1 / (1 + std::exp(-logit)); }
 
 std::string WhyNotScores(const char* what, const Extent& scores, bool are_shares) {
@@ -244,20 +260,7 @@ std::string PickedBoxes::Contradiction(size_t repeated) const {
   if (!is_normalised_ && !corners_.IsWithin(-side, 2 * side)) {
     return Runs("its corners", corners_, fmt::format("within a picture of {} pixels", side));
   }
-  const std::array<int64_t, 2> sides = {picture_.width, picture_.height};
-  for (size_t k = 0; k < 2; ++k) {
-    const float own = is_normalised_ ? 1 : static_cast<float>(sides[k]);
-    if (centres_[k].empty() || centres_[k].IsWithin(-2 * kSlack * own, (1 + 2 * kSlack) * own)) {
-      continue;
-    }
-    return Runs(
-        k == 0 ? "the centres of its boxes, along x," : "the centres of its boxes, along y,",
-        centres_[k],
-        fmt::format("within the {:g} of the picture, as if they were pixels of another size "
-                    "or y stood before x",
-                    own));
-  }
-  return "";
+  return WhyNotInPicture("the centres of its boxes", centres_, picture_, is_normalised_);
 }
 
 std::string WhyNotObjectness(const RowNumbers& table, bool has_objectness, int64_t end) {

@@ -45,6 +45,10 @@ Extent ExtentOf(const std::vector<float>& numbers);
 // "its scores run from -3 to 4, not from 0 to 1"
 std::string Runs(const char* what, const Extent& extent, const std::string& expected);
 
+// How centres of boxes or points, along x and y, lie beyond the picture; empty if they do not.
+std::string WhyNotInPicture(const char* what, const std::array<Extent, 2>& places,
+                            const PictureSize& picture, bool are_shares);
+
 float Sigmoid(float logit);
 
 // Scores that a sigmoid has given (`are_shares`), or the logits before it; empty if they are.

@@ -8,6 +8,8 @@
 namespace cacheinf {
 namespace {
 
+constexpr double kAlike = 0.9;  // sizes may have been rounded on the way
+
 constexpr int kMostMaskCoefficients = 64;
 
 // The output whose name holds one of the words and has these dimensions, but for ones in front.
@@ -32,16 +34,21 @@ bool IsClassMap(const Value& output) {
          ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
 }
 
+bool HasForm(const PictureSize& picture, int64_t height, int64_t width) {
+  const auto rows = static_cast<double>(picture.height) / static_cast<double>(height);
+  const auto columns = static_cast<double>(picture.width) / static_cast<double>(width);
+  return rows > kAlike * columns && columns > kAlike * rows;
+}
+
 bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last) {
   const Shape& shape = outputs.shape(i);
   const PictureSize& picture = outputs.picture;
   if (shape.size() != 4 || shape[0] != 1 || picture.width == 0) return false;
-  const size_t first = has_channels_last ? 1 : 2;
-  const auto rows = static_cast<double>(picture.height) / static_cast<double>(shape[first]);
-  const auto columns = static_cast<double>(picture.width) / static_cast<double>(shape[first + 1]);
-  // Sizes may have been rounded on the way.
-  constexpr double kAlike = 0.9;
-  return rows >= kAlike && columns >= kAlike && rows > kAlike * columns && columns > kAlike * rows;
+  const int64_t height = shape[has_channels_last ? 1 : 2];
+  const int64_t width = shape[has_channels_last ? 2 : 3];
+  return static_cast<double>(picture.height) >= kAlike * static_cast<double>(height) &&
+         static_cast<double>(picture.width) >= kAlike * static_cast<double>(width) &&
+         HasForm(picture, height, width);
 }
 
 int64_t MapStride(const Outputs& outputs, size_t i) {

@@ -51,6 +51,9 @@ std::string OfOutput(const Value& output);
 // One class a pixel: height × width, whatever dimensions of one stand before.
 bool IsClassMap(const Value& output);
 
+// Whether a map's sides are to each other as the picture's, but for rounding.
+bool HasForm(const PictureSize& picture, int64_t height, int64_t width);
+
 // Whether an output is maps, 1×C×h×w or 1×h×w×C, of the whole picture: of its form, and no larger.
 bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last = false);
 

@@ -298,12 +298,16 @@ HeadFinding JudgePoints(const Outputs& outputs, HeadNumbers all) {
   const Extent of_scores = ExtentOf(all[scores]);
   if (!of_scores.IsShare()) return {Runs("its scores", of_scores, "from 0 to 1")};
   const Extent places = ExtentOf(all[points]);
-  const auto side = static_cast<float>(std::max(outputs.picture.width, outputs.picture.height));
   if (places.high <= kMostShare && of_scores.high > 0) {
     return {Runs("its points", places, "in pixels")};
   }
-  if (side > 0 && !places.IsWithin(-side, 2 * side)) {
-    return {Runs("its points", places, fmt::format("within a picture of {} pixels", side))};
+  std::array<Extent, 2> along;
+  for (size_t i = 0; i < all[points].size(); ++i) {
+    if (all[scores][i / 2] > 0) along[i % 2].Add(all[points][i]);
+  }
+  if (outputs.picture.width > 0) {
+    const std::string why = WhyNotInPicture("its points", along, outputs.picture, false);
+    if (!why.empty()) return {why};
   }
   return {"", of_scores.high > 0};
 }

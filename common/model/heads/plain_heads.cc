@@ -98,6 +98,11 @@ std::string WhyNotSegmentation(const Outputs& outputs) {
   }
   int64_t classes = 1;
   for (const size_t i : maps) {
+    const auto [height, width] = size_of(i);
+    if (IsClassMap(outputs.value(i)) && outputs.picture.width > 0 &&
+        !HasForm(outputs.picture, height, width)) {
+      return OfOutput(outputs.value(i)) + ": classes of pixels, but not of the picture's form";
+    }
     if (!outputs.spec.enlarge && size_of(i) != size_of(0)) {
       return OfOutput(outputs.value(i)) + ": maps of several sizes need decoder.enlarge";
     }
@@ -279,6 +284,10 @@ HeadFinding JudgeSegmentation(const Outputs& outputs, HeadNumbers all) {
     const std::string why =
         WhyNotScores("its one channel's scores", extent, IsSquashed(outputs, i));
     if (!why.empty()) return {why};
+    if (!IsSquashed(outputs, i) && extent.low >= 0) {
+      return {Runs("its one channel's scores", extent,
+                   "from 0 to 1, nor below zero somewhere as logits do")};
+    }
   }
   return {};
 }
