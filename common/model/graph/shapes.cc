@@ -624,9 +624,9 @@ class KindNamer {
     return NameOf(activation.function.kind);
   }
   std::string operator()(const op::Binary& binary) const { return NameOf(binary.kind); }
-  std::string operator()(const op::Pool& pool) const { return NameOf(pool.spec.kind) + kPool; }
+  std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind); }
   std::string operator()(const op::AdaptivePool& pool) const {
-    return "adaptive_" + (NameOf(pool.kind) + kPool);
+    return "adaptive_" + PoolName(pool.kind);
   }
   std::string operator()(const op::Resize& resize) const {
     return kind_ + "_" + NameOf(resize.spec.kind);
@@ -640,7 +640,7 @@ class KindNamer {
   std::string operator()(const op::Foreign& foreign) const { return foreign.type; }
 
  private:
-  const std::string kPool = "_pool";
+  static std::string PoolName(PoolSpec::Kind kind) { return std::string(NameOf(kind)) + "_pool"; }
 
   std::string kind_;
 };
