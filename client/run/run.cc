@@ -348,9 +348,6 @@ class Run {
     if (!step.answer) return;
     Answer& answer = *step.answer;
     if (guard_) answer.guard = state;
-    if (config_.mode == RobotConfig::Mode::kCache) {
-      timing_.Note(*answer.work, answer.times.compute, frame.index);
-    }
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
@@ -363,6 +360,10 @@ class Run {
     if (guard_) Guarded(answer);
     step.current = FrameStep::kRefresh;
     const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
+    if (config_.mode == RobotConfig::Mode::kCache) {
+      const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
+      timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
+    }
     if (!refresh) return;
     summary_.Add(*refresh);
     if (recorder_) recorder_->KeepRefresh(*robot_->decision());
