@@ -249,6 +249,7 @@ class Run {
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
     if (!config.server.address.empty()) summary_.server.emplace();
+    if (summary_.server && config.UsesServer()) summary_.server->missed = config.server.address;
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_->state().memory();
     start_ = clock.Now();
@@ -352,6 +353,7 @@ class Run {
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
     summary_.Add(answer);
+    if (summary_.server && robot_->link_statistics()) summary_.server->missed.clear();
     Score(frame, answer, *robot_, source_.truth_class_count(), summary_);
     if (check_) check_->CheckIfDue(frame, answer, *robot_);
     if (recorder_) recorder_->Keep(frame, answer, *robot_);
