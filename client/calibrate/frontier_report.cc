@@ -51,7 +51,8 @@ const FrontierRival* BestRepeating(const FrontierReport& report) {
   const FrontierRival* best = nullptr;
   for (const FrontierRival& rival : report.rivals) {
     const double cost = CostOf(report, rival.chosen_by);
-    if (cost >= 1 || rival.chosen_by.agreement < report.target) continue;
+    if (!rival.name.starts_with("every-") || cost >= 1) continue;
+    if (rival.chosen_by.agreement < report.target) continue;
     if (best == nullptr || cost < CostOf(report, best->chosen_by)) best = &rival;
   }
   return best;

@@ -249,6 +249,7 @@ class Run {
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
     if (!config.server.address.empty()) summary_.server.emplace();
+    if (summary_.server && config.UsesServer()) summary_.server->missed = config.server.address;
     summary_.deadline_ms = config.deadline_ms;
     summary_.memory = robot_->state().memory();
     start_ = clock.Now();
@@ -348,13 +349,11 @@ class Run {
     if (!step.answer) return;
     Answer& answer = *step.answer;
     if (guard_) answer.guard = state;
-    if (config_.mode == RobotConfig::Mode::kCache) {
-      timing_.Note(*answer.work, answer.times.compute, frame.index);
-    }
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
     summary_.Add(answer);
+    if (summary_.server && robot_->link_statistics()) summary_.server->missed.clear();
     Score(frame, answer, *robot_, source_.truth_class_count(), summary_);
     if (check_) check_->CheckIfDue(frame, answer, *robot_);
     if (recorder_) recorder_->Keep(frame, answer, *robot_);
@@ -363,6 +362,10 @@ class Run {
     if (guard_) Guarded(answer);
     step.current = FrameStep::kRefresh;
     const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
+    if (config_.mode == RobotConfig::Mode::kCache) {
+      const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
+      timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
+    }
     if (!refresh) return;
     summary_.Add(*refresh);
     if (recorder_) recorder_->KeepRefresh(*robot_->decision());

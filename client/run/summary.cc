@@ -222,6 +222,9 @@ std::string KeyOf(const std::string& key, const Bandwidth& bandwidth) {
 
 std::string ToText(const ServerShares& server) {
   std::string text = fmt::format("server   {} frames", server.frames);
+  if (!server.missed.empty()) {
+    text += fmt::format(", as no server was met at {}; the robot answered alone", server.missed);
+  }
   if (server.frames > 0) {
     const auto frames = static_cast<double>(server.frames);
     text += fmt::format(

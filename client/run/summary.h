@@ -58,6 +58,7 @@ struct ServerShares {
   double work_sum = 0;
   NamedTimes times;                       // kServerTimes
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
+  std::string missed;                     // the address, as long as no server has been met there
 
   void Add(const ServerPart& part, const FrameTimes& frame);
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -16,20 +17,24 @@ constexpr size_t kWholeFrames = 5;
 constexpr std::chrono::milliseconds kLeast(2);
 // A little longer for much less work is no loss.
 constexpr double kSlow = 1.1;
+// An answer this much quicker is worth a refresh after it.
+constexpr double kQuicker = 0.9;
 constexpr double kSlowAgainstFirst = 2.0 / 3;
 constexpr int kCause = 2;
 constexpr int kForAWhile = 4;
 
 }  // namespace
 
-void ReuseTiming::Note(const FrameWork& work, Time took, int64_t frame) {
+void ReuseTiming::Note(const FrameWork& work, Time took, Time refresh_took, int64_t frame) {
   is_slow_ = false;
   // A frame without a place against what is stored was looked at twice.
   if (work.loss != Loss::kNone) return;
   if (work.is_dense) return NoteWhole(took);
   if (whole_.empty()) return;
-  const double slow = whole_.size() == 1 ? kSlowAgainstFirst : kSlow;
-  if (took < kLeast || took <= slow * Whole()) {
+  const bool is_quick = whole_.size() == 1
+                            ? took <= kSlowAgainstFirst * Whole()
+                            : took <= kQuicker * Whole() || took + refresh_took <= kSlow * Whole();
+  if (took < kLeast || is_quick) {
     if (slow_ >= kForAWhile) {
       LogInfo(fmt::format("frame {}: reusing results is quicker again, so the robot reuses them",
                           frame));
@@ -39,10 +44,13 @@ void ReuseTiming::Note(const FrameWork& work, Time took, int64_t frame) {
   }
   is_slow_ = ++slow_ >= kCause;
   if (slow_ != kForAWhile) return;
-  LogWarning(fmt::format(
-      "frame {}: reusing results took {:.1f} ms where computing everything takes {:.1f} ms, so the "
-      "robot computes frames whole, and tries again now and then",
-      frame, Milliseconds(took), Milliseconds(Whole())));
+  const std::string refreshing =
+      refresh_took.count() == 0 ? ""
+                                : fmt::format(" and refreshing {:.1f}", Milliseconds(refresh_took));
+  LogWarning(
+      fmt::format("frame {}: reusing results took {:.1f} ms{} where computing everything takes "
+                  "{:.1f} ms, so the robot computes frames whole, and tries again now and then",
+                  frame, Milliseconds(took), refreshing, Milliseconds(Whole())));
 }
 
 void ReuseTiming::NoteWhole(Time took) {

@@ -13,16 +13,17 @@ namespace cacheinf {
 // those that compute all, and how much longer depends on the network.
 //
 // A frame in which something was reused is slow if it takes more than 1.1 times the median of the
-// last whole ones. While only the first is known, whose memory was new, two thirds of that are the
+// last whole ones, or if it does with the refresh after it and its answer is hardly quicker (.9).
+// While only the first is known, whose memory was new, two thirds of that are the
 // limit: then a whole frame follows, and more is known. Frames of less than 2 ms are never slow.
 // Two slow frames in a row are a cause to rest; after a rest one is.
 class ReuseTiming {
  public:
   using Time = std::chrono::nanoseconds;
 
-  // Call it for every answer where results are kept. Says in the log when reuse has not paid for a
-  // while, and when it pays again.
-  void Note(const FrameWork& work, Time took, int64_t frame);
+  // Call it for every answer where results are kept, once its refresh is over, if it has one. Says
+  // in the log when reuse has not paid for a while, and when it pays again.
+  void Note(const FrameWork& work, Time took, Time refresh_took, int64_t frame);
 
   // Whether the last frame is a cause to rest; see Verdict::is_slow.
   bool is_slow() const { return is_slow_; }

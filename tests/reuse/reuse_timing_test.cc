@@ -35,7 +35,7 @@ class ReuseTimingTest : public testing::Test {
   }
 
   // Returns why the next frame is computed whole, if it is and something could have been reused.
-  Rest Show(milliseconds whole, milliseconds reused) {
+  Rest Show(milliseconds whole, milliseconds reused, milliseconds refreshed = milliseconds(0)) {
     const PictureView picture = {pixels_.data(), kWidth, kHeight, 3};
     const FrameDecision& decision = reuse_->Decide(frame_, picture, {.is_slow = timing_.is_slow()});
     FrameWork work;
@@ -44,15 +44,16 @@ class ReuseTimingTest : public testing::Test {
     const auto begin = clock_.Now();
     clock_.Advance(work.is_dense ? whole : reused);
     reuse_->Commit({.done = work.is_dense ? 10 : 3, .of_all = 10});
-    timing_.Note(work, clock_.Now() - begin, frame_++);
+    timing_.Note(work, clock_.Now() - begin, work.is_dense ? milliseconds(0) : refreshed, frame_++);
     EXPECT_EQ(work.is_dense, work.rest != Rest::kNone || frame_ == 1);
     return work.rest;
   }
 
   // How many of so many frames rest.
-  int Rested(int frames, milliseconds whole, milliseconds reused) {
+  int Rested(int frames, milliseconds whole, milliseconds reused,
+             milliseconds refreshed = milliseconds(0)) {
     int rested = 0;
-    for (int i = 0; i < frames; ++i) rested += Show(whole, reused) == Rest::kTooSlow;
+    for (int i = 0; i < frames; ++i) rested += Show(whole, reused, refreshed) == Rest::kTooSlow;
     return rested;
   }
 
@@ -90,6 +91,14 @@ TEST_F(ReuseTimingTest, ALittleLongerForLessWorkIsNoCause) {
   Show(milliseconds(120), milliseconds(105));
   EXPECT_EQ(Rested(100, milliseconds(100), milliseconds(105)), 1) << "to know a whole frame's time";
   EXPECT_GT(Rested(100, milliseconds(100), milliseconds(115)), 80);
+}
+
+TEST_F(ReuseTimingTest, ARefreshCountsUnlessItsAnswerIsQuicker) {
+  Start({.policy = CacheConfig::Policy::kExact});
+  Show(milliseconds(100), milliseconds(106), milliseconds(28));
+  EXPECT_GT(Rested(100, milliseconds(100), milliseconds(106), milliseconds(28)), 80);
+  Rested(40, milliseconds(100), milliseconds(80), milliseconds(40));
+  EXPECT_EQ(Rested(40, milliseconds(100), milliseconds(80), milliseconds(40)), 0);
 }
 
 TEST_F(ReuseTimingTest, OneSlowFrameIsNoCauseAndOneQuickFrameEndsARest) {

@@ -43,6 +43,9 @@ TEST(AdviceTest, IsForReuseWhereThatReachesTheTargetForLeast) {
       Advice(report),
       "mode cache is the better choice: F1 0.9600 for 40.0 % of a dense run's work; repeating "
       "answers does not reach the target for less than dense runs\n");
+  Rival(report, 0).chosen_by.work = 0.9999;
+  EXPECT_NE(Advice(report).find("repeating answers does not reach"), std::string::npos)
+      << "dense runs repeat nothing: " << Advice(report);
   Rival(report, 2).chosen_by.agreement = 0.95;
   EXPECT_EQ(
       Advice(report),

@@ -254,6 +254,13 @@ TEST(AnswerLineTest, TellsWhetherItsGuardIsInDoubt) {
   EXPECT_EQ(guard_of(), nlohmann::json({{"level", "safer"}, {"agreement", 0.5}}));
 }
 
+TEST(SummaryTest, SaysThatNoServerWasMet) {
+  Summary summary;
+  summary.server.emplace().missed = "mpi:labb";
+  EXPECT_EQ(Line(summary, "server"),
+            "server   0 frames, as no server was met at mpi:labb; the robot answered alone");
+}
+
 TEST(SummaryTest, PrintsNoBandwidthThatIsAGuess) {
   using std::chrono::seconds;
   Summary summary;
