@@ -137,7 +137,7 @@ bool HasPlaces(const AnswerContent& content) {
 
 // What a robot would answer; drawn, too, if there is something to draw.
 std::string AnswerToFrame(Graph graph, const RobotConfig& config, const Picture& frame, int threads,
-                          const std::filesystem::path& picture) {
+                          const std::filesystem::path& picture, bool* contradicts) {
   const auto model = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), MakeBackend(config, threads));
   const PictureFit fit(model->graph().picture, frame.width, frame.height);
@@ -147,7 +147,12 @@ std::string AnswerToFrame(Graph graph, const RobotConfig& config, const Picture&
   SeenPicture seen;
   seen.fit = &fit;
   const AnswerContent content = reader.Read(state, seen);
-  const std::string text = std::visit(AnswerText(reader), content);
+  std::string text = std::visit(AnswerText(reader), content);
+  if (!reader.contradiction().empty()) {
+    *contradicts = true;
+    text += fmt::format("refused\n  {}: its answers contradict decoder.kind \"{}\": {}\n",
+                        config.model, NameOf(reader.kind()), reader.contradiction());
+  }
   if (!HasPlaces(content)) return text;
   WritePng(picture, ImageOf(DrawAnswer(frame, fit, content, reader)));
   return text + fmt::format("  drawn in {}\n", picture.string());
@@ -191,7 +196,7 @@ std::string RunCheckCommand(const RobotConfig& config, const std::filesystem::pa
   return text +
          fmt::format("the answer to the first frame of {} ({}x{})\n", source, frame.width,
                      frame.height) +
-         AnswerToFrame(std::move(graph), config, frame, threads, drawn);
+         AnswerToFrame(std::move(graph), config, frame, threads, drawn, contradicts);
 }
 
 }  // namespace cacheinf
