@@ -284,7 +284,9 @@ HeadFinding JudgeSegmentation(const Outputs& outputs, HeadNumbers all) {
     const std::string why =
         WhyNotScores("its one channel's scores", extent, IsSquashed(outputs, i));
     if (!why.empty()) return {why};
-    if (!IsSquashed(outputs, i) && extent.low >= 0) {
+    // A picture of foreground alone has no negative logits, but none as large as this.
+    constexpr float kLargestLogit = 64;
+    if (!IsSquashed(outputs, i) && extent.low >= 0 && extent.high > kLargestLogit) {
       return {Runs("its one channel's scores", extent,
                    "from 0 to 1, nor below zero somewhere as logits do")};
     }
