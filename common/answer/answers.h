@@ -129,8 +129,8 @@ class AnswerReader {
   int class_count() const { return head_.classes; }
 
   // How the boxes read so far contradict the decoder: they score more than 1, lie far beyond the
-  // picture, end before they begin; or several have their centres where the network saw no frame.
-  // Empty: they do not.
+  // picture, end before they begin; or several have their centres where the network saw no frame;
+  // or as many as may be score nearly 1, frame after frame. Empty: they do not.
   const std::string& contradiction() const { return contradiction_; }
 
   // What is odd about the places of all boxes read so far, though it may be so. Empty: nothing.
@@ -152,6 +152,7 @@ class AnswerReader {
   Keypoints ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen);
   std::string ContradictionOf(const float* row) const;
   void AddPlace(const float* row, const SeenPicture& seen);
+  void CountSaturated(const Detections& detections, size_t rows);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const FrameOutputs& outputs, size_t output);
@@ -168,6 +169,7 @@ class AnswerReader {
   float model_width_ = 0;
   float model_height_ = 0;
   std::string contradiction_;
+  int saturated_frames_ = 0;  // the last ones
   // Boxes that are rather sure, until the picture moves.
   struct {
     bool is_over = false;
