@@ -428,7 +428,12 @@ TEST(HeadCheckTest, AClassificationIsNotSquashedTwice) {
   HeadSpec spec;
   EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 3}, shares, spec), "");
   EXPECT_EQ(ContradictionOf(HeadKind::kClassification, {1, 3}, {-2, 5, 1}, spec), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 2}, {0.25f, 0.75f}, spec), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 2}, {25, 75}, spec).find("up to 100"),
+            std::string::npos);
   spec.softmax = false;
+  EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 2}, {25, 75}, spec).find("up to 100"),
+            std::string::npos);
   EXPECT_EQ(ContradictionOf(HeadKind::kClassification, {1, 3}, shares, spec), "");
   EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 3}, {-2, 5, 1}, spec), "");
 }

@@ -743,6 +743,27 @@ TEST(HeadsTest, ClassificationReadsOneListOfScores) {
             std::string::npos);
 }
 
+TEST(HeadsTest, ScoresThatASigmoidGaveStayAsTheyAre) {
+  HeadOutput scores{{1, 3}, {0, -2, 1}};
+  scores.function = Function::Kind::kSigmoid;
+  const auto best =
+      std::get<Classification>(Read({scores}, Decoder(HeadKind::kClassification))).best;
+  EXPECT_EQ(best[0].index, 2);
+  EXPECT_NEAR(best[0].score, 0.7311f, 1e-3);
+}
+
+TEST(HeadsTest, OneNumberIsNoListOfScoresAndNoMap) {
+  const auto refusal = [](Graph graph) {
+    return RefusalOf([&] { AddDecoder(graph, Decoder(HeadKind::kClassification)); });
+  };
+  EXPECT_NE(refusal(NetworkOf({{{1, 1}, {3}}})).find("a softmax always makes 1"),
+            std::string::npos);
+  Graph picked = NetworkOf({{{1, 4}, {0, 1, 2, 3}}});
+  picked.outputs = {picked.AddOne("best", op::ArgMax{1, true}, {picked.outputs[0]})};
+  EXPECT_NE(refusal(picked).find("the best class, not its score"), std::string::npos);
+  EXPECT_EQ(Recognise(picked, 0).kind, HeadKind::kRaw);
+}
+
 // What a reader finds odd about the same boxes in so many frames of 160 x 80, of which a picture of
 // 128 x 128 shows rows 32 to 96.
 struct Oddities {

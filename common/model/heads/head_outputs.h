@@ -48,7 +48,8 @@ struct Outputs {
 // "output 'boxes' is 1x84x8400"
 std::string OfOutput(const Value& output);
 
-// One class a pixel: height × width, whatever dimensions of one stand before.
+// One class a pixel: height × width, whatever dimensions of one stand before. One number alone is
+// no map.
 bool IsClassMap(const Value& output);
 
 // Whether an output is maps, 1×C×h×w or 1×h×w×C, of the whole picture: of its form, and no larger.
