@@ -27,8 +27,9 @@ void HeadWatch::Before(const Frame& frame) {
   next_trial_ = std::max<int64_t>(1, 2 * frames_);
   if (!is_over_ && frames_ <= kFirstFrames && next_trial_ > kFirstFrames) {
     LogWarning(
-        fmt::format("the first {} frames show nothing: if they hold what the model knows, see what "
-                    "cacheinf-profile check says of decoder.kind and preprocess",
+        fmt::format("nothing in the first {} frames tells whether the outputs are read right: if "
+                    "the frames hold what the model knows, see what cacheinf-profile check says of "
+                    "decoder.kind and preprocess",
                     frames_ + 1));
   }
   if (is_over_) trials_.reset();

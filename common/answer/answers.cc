@@ -418,6 +418,22 @@ void AnswerReader::AddKeypoints(const float* row) {
       is_face ? "landmarks that no face has" : "most of their keypoints outside them");
 }
 
+void AnswerReader::CountSaturated(const Detections& detections, size_t rows) {
+  constexpr size_t kFewest = 50;  // a crowd may fill a smaller limit
+  constexpr float kNearOne = 0.9f;
+  constexpr int kFrames = 3;
+  const size_t limit = std::min(rows, static_cast<size_t>(most_boxes_));
+  const bool is_saturated = limit >= kFewest && detections.boxes.size() == limit &&
+                            detections.boxes.back().label.score >= kNearOne;
+  saturated_frames_ = is_saturated ? saturated_frames_ + 1 : 0;
+  if (saturated_frames_ < kFrames || !contradiction_.empty()) return;
+  contradiction_ = fmt::format(
+      "{} frames one after another have {} boxes, as many as may be, which all score {} or more, "
+      "as where a network is fed numbers that are far too large: preprocess.divisor or mean are "
+      "likely wrong (if the frames do show so many things, raise decoder.most)",
+      kFrames, limit, kNearOne);
+}
+
 std::string AnswerReader::Doubt() const {
   constexpr int64_t kFewest = 20;
   constexpr float kNear = 0.6f;
@@ -505,6 +521,7 @@ Detections AnswerReader::ReadDetections(const FrameOutputs& outputs, const SeenP
     if (masks) box.mask = masks->Read(row + kBoxNumbers, box, seen);
     detections.boxes.push_back(std::move(box));
   }
+  CountSaturated(detections, rows.count());
   return detections;
 }
 

@@ -130,7 +130,8 @@ class AnswerReader {
 
   // How what was read so far contradicts the decoder: classes have no names; boxes score more than
   // 1, lie far beyond the picture, end before they begin; or several have their centres where the
-  // network saw no frame, or most of their keypoints elsewhere. Empty: they do not.
+  // network saw no frame, or most of their keypoints elsewhere; or as many as may be score
+  // nearly 1, frame after frame. Empty: they do not.
   const std::string& contradiction() const { return contradiction_; }
 
   // What is odd about the places of all boxes or points read so far, though it may be so. Empty:
@@ -154,6 +155,7 @@ class AnswerReader {
   std::string ContradictionOf(const float* row) const;
   void AddPlace(const float* corners, const SeenPicture& seen);  // of a box, or a point twice
   void AddKeypoints(const float* row);
+  void CountSaturated(const Detections& detections, size_t rows);
 
   // The numbers of an output in the order of its dimensions; valid until the next call.
   const std::vector<float>& Values(const FrameOutputs& outputs, size_t output);
@@ -170,6 +172,7 @@ class AnswerReader {
   float model_width_ = 0;
   float model_height_ = 0;
   std::string contradiction_;
+  int saturated_frames_ = 0;  // the last ones
   // Boxes that are rather sure, or points, until the picture moves.
   struct {
     bool is_over = false;

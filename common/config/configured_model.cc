@@ -88,7 +88,11 @@ Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) 
                                       WriteJson(PreprocessConfig().Fields())) {
     LogInfo("the model brings its own picture; the configuration's preprocess is not used");
   }
-  if (!has_tensors) LogInfo(AddPicture(graph, model_config));
+  if (!has_tensors) {
+    const std::string doubt = DoubtOfDivisor(graph, model_config.preprocess);
+    LogInfo(AddPicture(graph, model_config));
+    if (!doubt.empty()) LogWarning(doubt);
+  }
   if (graph.head.kind == HeadKind::kAuto && model_config.decoder.kind == HeadKind::kAuto) {
     SayRecognised(graph, HeadSpecOf(model_config.decoder, graph.notes));
   }

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -161,6 +163,19 @@ PreprocessChoice ChoosePreprocess(const Graph& graph, const ModelConfig& config)
                                 keys.size() == 1 ? "is" : "are", reason);
   }
   return choice;
+}
+
+std::string DoubtOfDivisor(const Graph& graph, const PreprocessConfig& config) {
+  constexpr double kLevels = 50;  // a divisor that is as large is one of levels
+  const std::vector<double>& divisor = config.divisor;
+  const bool divides =
+      !divisor.empty() &&
+      std::all_of(divisor.begin(), divisor.end(), [](double d) { return std::abs(d) >= kLevels; });
+  if (!divides || graph.picture.width != 0 || !graph.notes.has_byte_picture) return "";
+  return fmt::format(
+      "preprocess.divisor [{}] scales levels that the network takes from 0 to 255: leave it out, "
+      "or set it to [1], unless the network was trained so",
+      fmt::join(divisor, ", "));
 }
 
 std::string AddPicture(Graph& graph, const ModelConfig& config) {

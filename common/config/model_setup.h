@@ -20,6 +20,10 @@ struct PreprocessChoice {
 };
 PreprocessChoice ChoosePreprocess(const Graph& graph, const ModelConfig& config);
 
+// That levels are scaled twice, by the configuration and by the network itself; empty: they are
+// not.
+std::string DoubtOfDivisor(const Graph& graph, const PreprocessConfig& config);
+
 // Puts a picture's normalisation in front. A graph that brings its own picture keeps it. Returns a
 // line for people that says what frames become, and what was chosen for them.
 std::string AddPicture(Graph& graph, const ModelConfig& config);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/model/graph/decode.h"
 #include "common/model/graph/pack.h"
 #include "common/model/onnx/onnx.h"
 #include "common/model/passes/passes.h"
@@ -72,6 +73,7 @@ Graph LoadModel(const std::filesystem::path& path, const LoadOptions& options) {
   const bool is_torchscript = IsZipArchive(first_bytes);
   if (is_torchscript) RefuseConstants(options, path);
   Graph graph = is_torchscript ? ImportTorchScript(path, options) : ImportOnnx(path, options);
+  graph.notes.has_byte_picture |= ScalesLevels(graph);
   if (options.optimise) Optimise(graph);
   return graph;
 }

@@ -364,6 +364,19 @@ TEST(HeadCheckTest, MapsOfCentresHoldLogitsOffsetsAndSizes) {
   EXPECT_NE(of(2, 100, 0.5f).find("sizes"), std::string::npos);
 }
 
+TEST(HeadCheckTest, NothingConfirmsTheOrderOfSizesButTheTask) {
+  for (const HeadKind kind : {HeadKind::kCenternet, HeadKind::kCenterface, HeadKind::kNanodet}) {
+    Graph graph;
+    graph.AddInput("image", {1, 3, kPictureSide, kPictureSide});
+    graph.outputs = {graph.AddInput("hm", {1, 1, 16, 16}), graph.AddInput("wh", {1, 2, 16, 16})};
+    HeadSpec spec;
+    spec.kind = kind;
+    EXPECT_FALSE(HeadCheck(graph, spec).IsConfirmed());
+    graph.notes.task = "detect";
+    EXPECT_TRUE(HeadCheck(graph, spec).IsConfirmed());
+  }
+}
+
 TEST(HeadCheckTest, DistributionsAreLogitsAndScoresAreShares) {
   std::vector<float> numbers(static_cast<size_t>(kCells) * 34, -2.0f);
   EXPECT_NE(ContradictionOf(HeadKind::kNanodet, {1, kCells, 34}, numbers).find("class scores"),
@@ -426,7 +439,12 @@ TEST(HeadCheckTest, AClassificationIsNotSquashedTwice) {
   HeadSpec spec;
   EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 3}, shares, spec), "");
   EXPECT_EQ(ContradictionOf(HeadKind::kClassification, {1, 3}, {-2, 5, 1}, spec), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 2}, {0.25f, 0.75f}, spec), "");
+  EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 2}, {25, 75}, spec).find("up to 100"),
+            std::string::npos);
   spec.softmax = false;
+  EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 2}, {25, 75}, spec).find("up to 100"),
+            std::string::npos);
   EXPECT_EQ(ContradictionOf(HeadKind::kClassification, {1, 3}, shares, spec), "");
   EXPECT_NE(ContradictionOf(HeadKind::kClassification, {1, 3}, {-2, 5, 1}, spec), "");
 }

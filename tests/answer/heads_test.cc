@@ -742,6 +742,35 @@ TEST(HeadsTest, AnotherTaskInTheFileIsNotReadOver) {
   }
 }
 
+// What a reader says after so many frames that all hold so many boxes of one score.
+std::string ContradictionOfBoxes(int frames, size_t boxes, float score, int most) {
+  HeadOutput rows{{1, 120, 6}, std::vector<float>(120 * 6)};
+  for (size_t box = 0; box < boxes; ++box) {
+    const std::array<float, 6> row = {10, 10, 40, 50, score, 2};
+    std::copy(row.begin(), row.end(), rows.numbers.begin() + static_cast<ptrdiff_t>(6 * box));
+  }
+  Graph graph = NetworkOf({rows});
+  DecoderConfig config = Decoder(HeadKind::kEndToEnd);
+  config.most = most;
+  AddDecoder(graph, config);
+  const auto state = MakeReferenceState(graph);
+  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
+                     Tensor(rows.shape, rows.numbers)});
+  state->Run();
+  AnswerReader reader(state->graph(), config);
+  for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {});
+  return reader.contradiction();
+}
+
+TEST(HeadsTest, ASaturatedNetworkIsNotBelieved) {
+  EXPECT_NE(ContradictionOfBoxes(3, 120, 0.96f, 100).find("preprocess.divisor or mean are likely"),
+            std::string::npos);
+  EXPECT_EQ(ContradictionOfBoxes(2, 120, 0.96f, 100), "");
+  EXPECT_EQ(ContradictionOfBoxes(9, 120, 0.875f, 100), "");
+  EXPECT_EQ(ContradictionOfBoxes(9, 99, 0.96f, 100), "") << "the limit is not reached";
+  EXPECT_EQ(ContradictionOfBoxes(9, 120, 0.96f, 10), "") << "a crowd may fill it";
+}
+
 TEST(HeadsTest, KindsWhoseUsualOutputsAreMostAlikeComeFirst) {
   const auto first = [](bool has_objectness, int anchors, bool is_transposed) {
     const Recognition found =
@@ -761,6 +790,27 @@ TEST(HeadsTest, ClassificationReadsOneListOfScores) {
   EXPECT_EQ(refusal({{1, 10}, std::vector<float>(10), "aux"}), "");
   EXPECT_NE(refusal({{1, 4}, std::vector<float>(4), "box"}).find("one list of scores"),
             std::string::npos);
+}
+
+TEST(HeadsTest, ScoresThatASigmoidGaveStayAsTheyAre) {
+  HeadOutput scores{{1, 3}, {0, -2, 1}};
+  scores.function = Function::Kind::kSigmoid;
+  const auto best =
+      std::get<Classification>(Read({scores}, Decoder(HeadKind::kClassification))).best;
+  EXPECT_EQ(best[0].index, 2);
+  EXPECT_NEAR(best[0].score, 0.7311f, 1e-3);
+}
+
+TEST(HeadsTest, OneNumberIsNoListOfScoresAndNoMap) {
+  const auto refusal = [](Graph graph) {
+    return RefusalOf([&] { AddDecoder(graph, Decoder(HeadKind::kClassification)); });
+  };
+  EXPECT_NE(refusal(NetworkOf({{{1, 1}, {3}}})).find("a softmax always makes 1"),
+            std::string::npos);
+  Graph picked = NetworkOf({{{1, 4}, {0, 1, 2, 3}}});
+  picked.outputs = {picked.AddOne("best", op::ArgMax{1, true}, {picked.outputs[0]})};
+  EXPECT_NE(refusal(picked).find("the best class, not its score"), std::string::npos);
+  EXPECT_EQ(Recognise(picked, 0).kind, HeadKind::kRaw);
 }
 
 // What a reader finds odd about the same boxes in so many frames of 160 x 80, of which a picture of

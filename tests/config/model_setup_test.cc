@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model/graph/decode.h"
 #include "common/model/graph/graph.h"
 
 namespace cacheinf {
@@ -105,6 +106,38 @@ TEST(ModelSetupTest, InputsOfBytesAreLeftAsTheyAre) {
   Graph graph = NetworkOf({1, 7, kCells}, "detect");
   graph.notes.has_byte_picture = true;
   EXPECT_EQ(ChoosePreprocess(graph, {}).config.divisor, List{1});
+}
+
+// Where the network begins by `factor` times its picture, shifted before and moved after.
+Graph ScalingNetwork(BinaryKind kind, float factor) {
+  Graph graph;
+  ValueId at = graph.AddInput("image", {1, 64, 64, 3});
+  const auto with = [&](BinaryKind own, float number) {
+    const ValueId constant = graph.AddConstant("number", Tensor({1, 1, 1, 1}, {number}));
+    at = graph.AddOne("scaled", op::Binary{own, {}}, {at, constant});
+  };
+  with(BinaryKind::kSubtract, 0.5f);
+  at = graph.AddOne("permuted", op::Permute{{0, 3, 1, 2}}, {at});
+  with(kind, factor);
+  graph.outputs = {at};
+  graph.notes.task = "detect";
+  return graph;
+}
+
+TEST(ModelSetupTest, LevelsAreNotScaledTwice) {
+  PreprocessConfig own;
+  own.divisor = {255};
+  for (Graph graph : {ScalingNetwork(BinaryKind::kDivide, 255),
+                      ScalingNetwork(BinaryKind::kMultiply, 1 / 127.5f)}) {
+    EXPECT_TRUE(ScalesLevels(graph));
+    graph.notes.has_byte_picture = true;
+    EXPECT_NE(DoubtOfDivisor(graph, own), "");
+    EXPECT_EQ(DoubtOfDivisor(graph, {}), "");
+  }
+  // As networks do whose pictures have been normalised before.
+  const Graph shares = ScalingNetwork(BinaryKind::kMultiply, 0.225f);
+  EXPECT_FALSE(ScalesLevels(shares));
+  EXPECT_EQ(DoubtOfDivisor(shares, own), "");
 }
 
 TEST(ModelSetupTest, OneChannelIsGrey) {

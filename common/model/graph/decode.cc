@@ -1,5 +1,7 @@
 #include "common/model/graph/decode.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -115,6 +117,43 @@ void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisatio
   graph.values[input].producer = 0;
   graph.inputs.front() = pixels;
   graph.picture = resolved;
+}
+
+bool ScalesLevels(const Graph& graph) {
+  constexpr double kMostScale = 1.0 / 50;
+  if (graph.inputs.empty()) return false;
+  double scale = 1;
+  ValueId at = graph.inputs.front();
+  for (const Operator& each : graph.operators) {
+    const auto own = std::find(each.inputs.begin(), each.inputs.end(), at);
+    if (own == each.inputs.end()) continue;
+    const auto* activation = each.As<op::Activation>();
+    const auto* binary = each.As<op::Binary>();
+    if (binary != nullptr || each.As<op::ScaleShift>() != nullptr) {
+      const bool is_first = own == each.inputs.begin();
+      const Value& other = graph.value(each.inputs[is_first ? 1 : 0]);
+      if (!other.is_constant()) return false;
+      const double number = other.constant.data()[0];
+      const BinaryKind kind = binary != nullptr ? binary->kind : BinaryKind::kMultiply;
+      if (kind == BinaryKind::kMultiply) {
+        scale *= number;
+      } else if (kind == BinaryKind::kDivide && is_first) {
+        scale /= number;
+      } else if (kind != BinaryKind::kAdd && kind != BinaryKind::kSubtract) {
+        return false;
+      }
+      if (scale != 0 && std::abs(scale) <= kMostScale) return true;
+    } else {
+      const bool passes =
+          (activation != nullptr && activation->function.kind == Function::Kind::kIdentity) ||
+          each.As<op::Permute>() != nullptr || each.As<op::Reshape>() != nullptr ||
+          each.As<op::Gather>() != nullptr || each.As<op::Slice>() != nullptr ||
+          each.As<op::Resize>() != nullptr || each.As<op::Pad>() != nullptr;
+      if (!passes) return false;
+    }
+    at = each.outputs.front();
+  }
+  return false;
 }
 
 }  // namespace cacheinf

@@ -26,6 +26,10 @@ struct Normalisation {
 // graph has a picture already.
 void PrependPicture(Graph& graph, const PictureSpec& picture, const Normalisation& normalisation);
 
+// Whether the network's own first operators divide levels from 0 to 255, by 255, 127.5, a standard
+// deviation of pixels or the like. REQUIRES: not yet optimised, which hides them in weights.
+bool ScalesLevels(const Graph& graph);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_MODEL_GRAPH_DECODE_H_

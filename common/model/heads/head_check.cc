@@ -41,7 +41,10 @@ bool HeadCheck::IsConfirmed() const {
       return IsRaw(look) ? IsRawYolov5(look) : JudgeGraph(graph_, spec_).confirms;
     case HeadKind::kYolov3:
     case HeadKind::kYolov4:
-      return false;
+    case HeadKind::kNanodet:
+    case HeadKind::kCenternet:
+    case HeadKind::kCenterface:
+      return false;  // x and y, or width and height, may stand in either order
     case HeadKind::kYolov7:
     case HeadKind::kYolov8:
     case HeadKind::kYolov8Pose:

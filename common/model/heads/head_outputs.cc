@@ -30,7 +30,7 @@ std::string OfOutput(const Value& output) {
 
 bool IsClassMap(const Value& output) {
   const size_t rank = output.shape.size();
-  return output.type == DataType::kInt64 && rank >= 2 &&
+  return output.type == DataType::kInt64 && rank >= 2 && ElementCount(output.shape) > 1 &&
          ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
 }
 
@@ -204,8 +204,10 @@ Squashing SquashingOf(const Graph& graph, ValueId value) {
     }
     const auto* activation = last.As<op::Activation>();
     const auto* conv = last.As<op::Conv>();
+    const auto* linear = last.As<op::Linear>();
     const Function::Kind function = activation != nullptr ? activation->function.kind
                                     : conv != nullptr     ? conv->activation.kind
+                                    : linear != nullptr   ? linear->activation.kind
                                                           : Function::Kind::kIdentity;
     if (function == Function::Kind::kSigmoid || function == Function::Kind::kHardSigmoid) {
       return Squashing::kSigmoid;

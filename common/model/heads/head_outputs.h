@@ -48,7 +48,8 @@ struct Outputs {
 // "output 'boxes' is 1x84x8400"
 std::string OfOutput(const Value& output);
 
-// One class a pixel: height × width, whatever dimensions of one stand before.
+// One class a pixel: height × width, whatever dimensions of one stand before. One number alone is
+// no map.
 bool IsClassMap(const Value& output);
 
 // Whether a map's sides are to each other as the picture's, but for rounding.

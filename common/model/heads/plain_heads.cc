@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,9 +24,22 @@ constexpr int64_t kMostClasses = 4096;  // of several maps together
 
 std::string NoReason(const Outputs&) { return ""; }
 
+bool IsSquashed(const Outputs& outputs, size_t i) {
+  return SquashingOf(outputs.graph, outputs.graph.outputs[i]) != Squashing::kNone;
+}
+
+bool AddsSoftmax(const Outputs& outputs) { return outputs.spec.softmax && !IsSquashed(outputs, 0); }
+
 // Other outputs than auxiliary ones of as many classes say that the first alone is not the answer.
 std::string WhyNotClassification(const Outputs& outputs) {
   if (!IsScores(outputs.value(0))) return OfOutput(outputs.value(0)) + ", not one score per class";
+  if (outputs.value(0).type == DataType::kInt64) {
+    return OfOutput(outputs.value(0)) + ", whole numbers, such as the best class, not its score";
+  }
+  if (outputs.shape(0)[1] == 1 && AddsSoftmax(outputs)) {
+    return OfOutput(outputs.value(0)) +
+           ", of which a softmax always makes 1 (decoder.softmax false reads a score as it is)";
+  }
   for (size_t i = 1; i < outputs.count(); ++i) {
     if (IsScores(outputs.value(i)) && outputs.shape(i)[1] == outputs.shape(0)[1]) continue;
     return OfOutput(outputs.value(i)) + ": classification reads one list of scores";
@@ -116,19 +130,10 @@ std::string WhyNotSegmentation(const Outputs& outputs) {
 
 void AppendNothing(Graph&, const Outputs&) {}
 
-bool AddsSoftmax(const Outputs& outputs) {
-  return outputs.spec.softmax &&
-         SquashingOf(outputs.graph, outputs.graph.outputs[0]) != Squashing::kSoftmax;
-}
-
 void AppendSoftmax(Graph& graph, const Outputs& outputs) {
   graph.head.classes = static_cast<int>(outputs.shape(0)[1]);
   if (!AddsSoftmax(outputs)) return;
   graph.outputs.front() = graph.AddOne("scores", op::Softmax{1, false}, {graph.outputs.front()});
-}
-
-bool IsSquashed(const Outputs& outputs, size_t i) {
-  return SquashingOf(outputs.graph, outputs.graph.outputs[i]) != Squashing::kNone;
 }
 
 // One class a pixel, of an output that may be that already.
@@ -194,21 +199,22 @@ HeadFinding JudgeNothing(const Outputs&, HeadNumbers) { return {}; }
 HeadFinding JudgeClassification(const Outputs& outputs, HeadNumbers all) {
   const std::vector<float>& scores = all[0];
   const Extent extent = ExtentOf(scores);
+  const double total = std::accumulate(scores.begin(), scores.end(), 0.0);
+  if (extent.low >= 0 && std::abs(total - 100) < 1e-2) {
+    return {
+        "its scores add up to 100, as shares in per cent do: divide them by 100 in the network"};
+  }
   if (!AddsSoftmax(outputs)) {
     if (extent.IsShare()) return {};
     return {Runs("its scores", extent, "from 0 to 1 (decoder.softmax true makes shares of them)")};
   }
-  double sum = 0;
   double squares = 0;
-  for (const float score : scores) {
-    sum += score;
-    squares += double{score} * double{score};
-  }
+  for (const float score : scores) squares += double{score} * double{score};
   constexpr size_t kManyScores = 16;
   if (scores.size() >= kManyScores && std::abs(squares - 1) < 1e-3) {
     return {"its numbers are a list of length 1, as an embedding is"};
   }
-  const bool are_shares = extent.IsShare() && std::abs(sum - 1) < 1e-3 && scores.size() > 2;
+  const bool are_shares = extent.IsShare() && std::abs(total - 1) < 1e-3;
   return {are_shares ? "its scores already add up to 1: set decoder.softmax to false" : ""};
 }
 
