@@ -22,6 +22,7 @@ constexpr double kQuicker = 0.9;
 constexpr double kSlowAgainstFirst = 2.0 / 3;
 constexpr int kCause = 2;
 constexpr int kForAWhile = 4;
+constexpr int kForLong = 50;
 
 }  // namespace
 
@@ -35,15 +36,18 @@ void ReuseTiming::Note(const FrameWork& work, Time took, Time refresh_took, int6
                             ? took <= kSlowAgainstFirst * Whole()
                             : took <= kQuicker * Whole() || took + refresh_took <= kSlow * Whole();
   if (took < kLeast || is_quick) {
-    if (slow_ >= kForAWhile) {
+    if (has_warned_ && ++quick_ == kForLong) {
+      has_warned_ = false;
       LogInfo(fmt::format("frame {}: reusing results is quicker again, so the robot reuses them",
                           frame));
     }
     slow_ = 0;
     return;
   }
+  quick_ = 0;
   is_slow_ = ++slow_ >= kCause;
-  if (slow_ != kForAWhile) return;
+  if (slow_ != kForAWhile || has_warned_) return;
+  has_warned_ = true;
   const std::string refreshing =
       refresh_took.count() == 0 ? ""
                                 : fmt::format(" and refreshing {:.1f}", Milliseconds(refresh_took));

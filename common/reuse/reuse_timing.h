@@ -22,7 +22,7 @@ class ReuseTiming {
   using Time = std::chrono::nanoseconds;
 
   // Call it for every answer where results are kept, once its refresh is over, if it has one. Says
-  // in the log when reuse has not paid for a while, and when it pays again.
+  // in the log when reuse has not paid for a while, and when it has paid again for long.
   void Note(const FrameWork& work, Time took, Time refresh_took, int64_t frame);
 
   // Whether the last frame is a cause to rest; see Verdict::is_slow.
@@ -34,6 +34,8 @@ class ReuseTiming {
 
   std::deque<Time> whole_;  // the last few, the newest last
   int slow_ = 0;            // in a row
+  int quick_ = 0;           // in a row, since the warning
+  bool has_warned_ = false;
   bool is_slow_ = false;
 };
 

@@ -123,6 +123,8 @@ TEST_F(ReuseTimingTest, SaysOnceThatItRunsDenseAndOnceThatItReusesAgain) {
   SetLogLevel(LogLevel::kInfo);
   testing::internal::CaptureStderr();
   Rested(100, milliseconds(100), milliseconds(126));
+  Rested(40, milliseconds(100), milliseconds(20));
+  Rested(100, milliseconds(100), milliseconds(126));
   const std::string slow = testing::internal::GetCapturedStderr();
   testing::internal::CaptureStderr();
   Rested(100, milliseconds(100), milliseconds(20));
