@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/frame_times.h"
 #include "common/link/delay_line.h"
 #include "tests/bench/mode_list.h"
 
@@ -156,11 +158,16 @@ class Replays {
     };
     ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
     options.on_answer = [&](const FrameCost& cost) {
-      const double waiting_ms = cost.server_ms + cost.link_ms;
+      const auto time_of = [](double ms) {
+        return std::chrono::duration_cast<FrameTimes::Time>(
+            std::chrono::duration<double, std::milli>(ms));
+      };
+      FrameTimes times;
+      times.waiting = time_of(cost.server_ms + cost.link_ms);
+      times.compute = time_of(cost.robot_ms) + times.waiting;
+      times.server_computing = time_of(cost.server_ms);
       chooser->Note({.executed = plan.kind,
-                     .latency_ms = cost.robot_ms + waiting_ms,
-                     .server_ms = cost.server_ms,
-                     .waiting_ms = waiting_ms,
+                     .times = times,
                      .sent_bytes = cost.bytes_to_server,
                      .share = share});
     };
