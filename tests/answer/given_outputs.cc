@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -24,19 +25,37 @@ Graph NetworkOf(const std::vector<HeadOutput>& outputs) {
   return graph;
 }
 
-AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
-                   const ModelNotes& notes, const SeenPicture& seen) {
+namespace {
+
+std::unique_ptr<ModelState> RunOf(const std::vector<HeadOutput>& outputs,
+                                  const DecoderConfig& config, const ModelNotes& notes) {
   Graph graph = NetworkOf(outputs);
   graph.notes = notes;
   AddDecoder(graph, config);
   graph.Validate();
-  const auto state = MakeReferenceState(graph);
+  auto state = MakeReferenceState(graph);
   std::vector<Tensor> inputs = {
       Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide))};
   for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
   SetInputs(*state, inputs);
   state->Run();
+  return state;
+}
+
+}  // namespace
+
+AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
+                   const ModelNotes& notes, const SeenPicture& seen) {
+  const auto state = RunOf(outputs, config, notes);
   return AnswerReader(state->graph(), config).Read(*state, seen);
+}
+
+AnswerReader ReaderOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
+                      int frames, const ModelNotes& notes, const SeenPicture& seen) {
+  const auto state = RunOf(outputs, config, notes);
+  AnswerReader reader(state->graph(), config);
+  for (int frame = 0; frame < frames; ++frame) reader.Read(*state, seen);
+  return reader;
 }
 
 std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,

@@ -34,6 +34,9 @@ Graph NetworkOf(const std::vector<HeadOutput>& outputs);
 
 AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
                    const ModelNotes& notes = {}, const SeenPicture& seen = {});
+// Has read so many frames of the same outputs.
+AnswerReader ReaderOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
+                      int frames, const ModelNotes& notes = {}, const SeenPicture& seen = {});
 std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
                                const ModelNotes& notes = {});
 

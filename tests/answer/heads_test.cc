@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "common/answer/answers.h"
-#include "common/answer/seen_picture.h"
 #include "common/base/error.h"
 #include "common/config/model_setup.h"
 #include "common/model/graph/graph.h"
@@ -23,7 +22,6 @@
 #include "tests/answer/given_outputs.h"
 #include "tests/testing/refusal.h"
 #include "tests/testing/run_graph.h"
-#include "tests/tracker/pictures.h"
 
 namespace cacheinf {
 namespace {
@@ -294,17 +292,7 @@ TEST(HeadsTest, KeypointsBesideTheirBoxesContradictTheirDecoder) {
     const HeadOutput rows = DecodedRows(false, 1, true, 9, points);
     ModelNotes notes;
     notes.keypoint_shape = {3, 3};
-    const DecoderConfig config = Decoder(HeadKind::kYolov8Pose);
-    Graph graph = NetworkOf({rows});
-    graph.notes = notes;
-    AddDecoder(graph, config);
-    const auto state = MakeReferenceState(graph);
-    SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
-                       Tensor(rows.shape, rows.numbers)});
-    state->Run();
-    AnswerReader reader(state->graph(), config);
-    for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {});
-    return reader.contradiction();
+    return ReaderOf({rows}, Decoder(HeadKind::kYolov8Pose), frames, notes).contradiction();
   };
   EXPECT_EQ(contradiction(0, 3, 9), "");
   EXPECT_NE(contradiction(90, 3, 2).find("3 of 3 boxes have most of their keypoints outside"),
@@ -611,29 +599,6 @@ TEST(HeadsTest, Yolov8BeforeItsDecoderInThreeAndSixOutputs) {
   ExpectThings(BoxesOf(apart, Decoder(HeadKind::kYolov8Raw)));
 }
 
-// What a robot's own answers show once no frame is tried any more.
-TEST(HeadsTest, AReaderSeesBoxesThatContradictTheDecoder) {
-  const auto contradiction = [](std::vector<float> row) {
-    const HeadOutput rows{{1, 1, 6}, std::move(row)};
-    Graph graph = NetworkOf({rows});
-    const DecoderConfig config = Decoder(HeadKind::kEndToEnd);
-    AddDecoder(graph, config);
-    const auto state = MakeReferenceState(graph);
-    SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
-                       Tensor(rows.shape, rows.numbers)});
-    state->Run();
-    AnswerReader reader(state->graph(), config);
-    reader.Read(*state, {});
-    return reader.contradiction();
-  };
-  EXPECT_EQ(contradiction({10, 10, 40, 50, 0.75f, 2}), "");
-  EXPECT_EQ(contradiction({40, 10, 10, 50, 0.125f, 2}), "") << "it scores too little to be read";
-  EXPECT_EQ(contradiction({10, 10, 40, 50, 2, 0}), "a box scores 2, more than 1");
-  EXPECT_EQ(contradiction({40, 10, 10, 50, 0.75f, 2}), "a box ends before it begins");
-  EXPECT_EQ(contradiction({10, 10, 400, 50, 0.75f, 2}),
-            "a box reaches to pixel 400 of a picture of 128x128");
-}
-
 // What a model's file says of its task, or the shapes alone, are enough to know the head.
 TEST(HeadsTest, RecognisesHeads) {
   const auto recognised = [](const std::vector<HeadOutput>& outputs, const ModelNotes& notes,
@@ -742,35 +707,6 @@ TEST(HeadsTest, AnotherTaskInTheFileIsNotReadOver) {
   }
 }
 
-// What a reader says after so many frames that all hold so many boxes of one score.
-std::string ContradictionOfBoxes(int frames, size_t boxes, float score, int most) {
-  HeadOutput rows{{1, 120, 6}, std::vector<float>(120 * 6)};
-  for (size_t box = 0; box < boxes; ++box) {
-    const std::array<float, 6> row = {10, 10, 40, 50, score, 2};
-    std::copy(row.begin(), row.end(), rows.numbers.begin() + static_cast<ptrdiff_t>(6 * box));
-  }
-  Graph graph = NetworkOf({rows});
-  DecoderConfig config = Decoder(HeadKind::kEndToEnd);
-  config.most = most;
-  AddDecoder(graph, config);
-  const auto state = MakeReferenceState(graph);
-  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
-                     Tensor(rows.shape, rows.numbers)});
-  state->Run();
-  AnswerReader reader(state->graph(), config);
-  for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {});
-  return reader.contradiction();
-}
-
-TEST(HeadsTest, ASaturatedNetworkIsNotBelieved) {
-  EXPECT_NE(ContradictionOfBoxes(3, 120, 0.96f, 100).find("preprocess.divisor or mean are likely"),
-            std::string::npos);
-  EXPECT_EQ(ContradictionOfBoxes(2, 120, 0.96f, 100), "");
-  EXPECT_EQ(ContradictionOfBoxes(9, 120, 0.875f, 100), "");
-  EXPECT_EQ(ContradictionOfBoxes(9, 99, 0.96f, 100), "") << "the limit is not reached";
-  EXPECT_EQ(ContradictionOfBoxes(9, 120, 0.96f, 10), "") << "a crowd may fill it";
-}
-
 TEST(HeadsTest, KindsWhoseUsualOutputsAreMostAlikeComeFirst) {
   const auto first = [](bool has_objectness, int anchors, bool is_transposed) {
     const Recognition found =
@@ -811,76 +747,6 @@ TEST(HeadsTest, OneNumberIsNoListOfScoresAndNoMap) {
   picked.outputs = {picked.AddOne("best", op::ArgMax{1, true}, {picked.outputs[0]})};
   EXPECT_NE(refusal(picked).find("the best class, not its score"), std::string::npos);
   EXPECT_EQ(Recognise(picked, 0).kind, HeadKind::kRaw);
-}
-
-// What a reader finds odd about the same boxes in so many frames of 160 x 80, of which a picture of
-// 128 x 128 shows rows 32 to 96.
-struct Oddities {
-  std::string contradiction;
-  std::string doubt;
-};
-Oddities OdditiesOf(const std::vector<HeadOutput>& outputs, HeadKind kind, int frames,
-                    const Homography& moved = {}) {
-  const DecoderConfig config = Decoder(kind);
-  Graph graph = NetworkOf(outputs);
-  AddDecoder(graph, config);
-  const auto state = MakeReferenceState(graph);
-  std::vector<Tensor> inputs = {
-      Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide))};
-  for (const HeadOutput& output : outputs) inputs.emplace_back(output.shape, output.numbers);
-  SetInputs(*state, inputs);
-  state->Run();
-  PictureSpec spec;
-  spec.width = spec.height = kSide;
-  spec.fit = PictureSpec::Fit::kLetterbox;
-  const PictureFit fit(spec, 160, 80);
-  AnswerReader reader(state->graph(), config);
-  for (int frame = 0; frame < frames; ++frame) reader.Read(*state, {&fit, moved});
-  return {reader.contradiction(), reader.Doubt()};
-}
-
-Oddities OdditiesOf(const std::vector<std::array<float, 4>>& boxes, int frames,
-                    const Homography& moved = {}) {
-  HeadOutput rows{{1, static_cast<int64_t>(boxes.size()), 6}, {}};
-  for (const auto& box : boxes) {
-    rows.numbers.insert(rows.numbers.end(), box.begin(), box.end());
-    rows.numbers.insert(rows.numbers.end(), {0.75f, 1});
-  }
-  return OdditiesOf({rows}, HeadKind::kEndToEnd, frames, moved);
-}
-
-TEST(HeadsTest, BoxesBesideTheFrameContradictTheirDecoder) {
-  const std::array<float, 4> inside = {40, 40, 80, 80};
-  const std::array<float, 4> in_border = {40, 0, 80, 40};
-  EXPECT_NE(OdditiesOf({inside, in_border}, 3).contradiction.find("3 of 6 boxes"),
-            std::string::npos);
-  EXPECT_EQ(OdditiesOf({inside, in_border}, 2).contradiction, "") << "a few are none";
-  EXPECT_EQ(OdditiesOf({{40, 10, 80, 60}}, 9).contradiction, "") << "its centre is in the frame";
-  EXPECT_EQ(OdditiesOf({inside, in_border}, 9, Shift(1, 0)).contradiction, "")
-      << "a canvas may show what is beside the frame";
-}
-
-TEST(HeadsTest, BoxesThatAllLieInTheUpperLeftAreDoubted) {
-  const std::array<float, 4> near = {20, 40, 60, 70};
-  EXPECT_NE(OdditiesOf({near}, 20).doubt.find("upper left 47 % by 55 %"), std::string::npos);
-  EXPECT_EQ(OdditiesOf({near}, 19).doubt, "");
-  EXPECT_EQ(OdditiesOf({near, {20, 40, 60, 80}}, 20).doubt, "");
-}
-
-TEST(HeadsTest, PointsAreDoubtedAsBoxesAre) {
-  const auto of = [](const std::vector<float>& places) {
-    const auto count = static_cast<int64_t>(places.size() / 2);
-    const std::vector<float> scores(places.size() / 2, 0.1f);
-    return OdditiesOf({{{1, count, 2}, places, "keypoints"}, {{1, count}, scores, "scores"}},
-                      HeadKind::kPoints, 10);
-  };
-  EXPECT_EQ(of({20, 40, 120, 90}).contradiction, "");
-  EXPECT_EQ(of({20, 40, 120, 90}).doubt, "");
-  EXPECT_NE(of({20, 40, 40, 60}).doubt.find("all 20 points"), std::string::npos);
-  EXPECT_NE(of({40, 20, 90, 120}).contradiction.find("points lie beside the frame"),
-            std::string::npos);
-  EXPECT_EQ(of({20, 40, 120, 90, 60, 60, 70, 70, 60, 2}).contradiction, "")
-      << "the border's edge may look like a point";
 }
 
 }  // namespace
