@@ -21,6 +21,7 @@
 #include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
+#include "client/run/frame_loop.h"
 #include "client/run/head_watch.h"
 #include "client/run/overlay_video.h"
 #include "client/run/summary.h"
@@ -86,13 +87,16 @@ class Publisher {
     picture_ = output.picture;
   }
 
-  // Reads all it needs from the robot before writing anything: reading may lose a GPU.
+  // Reads all it needs from the robot before writing anything: reading may lose a GPU. Of a frame's
+  // answers, and of frames that a later one overtook, a video shows the first.
   void Publish(const Frame& frame, const Answer& answer) {
-    if (dump_) dump_->Write(answer.frame, robot_.outputs());
+    if (dump_ && !answer.is_moved) dump_->Write(answer.frame, robot_.outputs());
     std::optional<ClassMap> recomputed;
-    if (overlay_ || !picture_.empty()) recomputed = robot_.recomputed();
+    const bool draws = overlay_ || !picture_.empty();
+    if (draws && !answer.is_moved) recomputed = robot_.recomputed();
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
-    if (overlay_) {
+    if (overlay_ && frame.index > drawn_) {
+      drawn_ = frame.index;
       const PictureFit& fit = *robot_.fit();
       Picture drawn = DrawAnswer(frame.picture, fit, answer.content, robot_.reader());
       if (recomputed) drawn = OutlineRecomputed(drawn, fit, *recomputed);
@@ -116,6 +120,7 @@ class Publisher {
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
   std::optional<OverlayVideo> overlay_;
+  int64_t drawn_ = -1;  // the last frame of the video
 
   struct Published {
     Frame frame;
@@ -133,16 +138,16 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict,
-                                      std::chrono::nanoseconds waited) {
+  // Returns whether the robot has begun with it.
+  bool BeginOrSkip(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds waited) {
     try {
-      Answer answer = robot_.Process(frame, verdict, waited);
+      robot_.Begin(frame, verdict, waited);
       LogNewSize(frame.picture);
-      return answer;
+      return true;
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
       if (count_++ == 0) first_reason_ = error.what();
-      return std::nullopt;
+      return false;
     }
   }
 
@@ -232,6 +237,13 @@ class Run {
         compile_(compile),
         source_(source),
         clock_(clock),
+        loop_(
+            source, config.deadline_ms, clock,
+            [this](const Frame& frame) { return TimeWaited(frame); },
+            [this](const Frame& frame, const Answer& answer, bool is_last) {
+              publisher_.Publish(frame, answer);
+              summary_.AddMoved(answer, is_last);
+            }),
         robot_(std::in_place, model, config, clock),
         publisher_(config, *robot_, source),
         intake_(*robot_) {
@@ -258,10 +270,13 @@ class Run {
   // Returns the source's next frame. While it waits for a live one, a robot with a server measures
   // itself. A recording leaves no time for that: what its frames take corrects rough figures.
   std::optional<Frame> Next() {
-    const bool is_idle = profile_ && source_.is_live() && robot_->link_statistics();
-    if (is_idle) profile_->Resume();
-    std::optional<Frame> frame = source_.Next();
-    if (is_idle) profile_->Pause();
+    const bool is_idle = source_.is_live() && robot_->link_statistics();
+    while (is_idle && !loop_.HasNext() && robot_->StandBy()) {
+    }
+    const bool measures = is_idle && profile_;
+    if (measures) profile_->Resume();
+    std::optional<Frame> frame = loop_.Next(*robot_);
+    if (measures) profile_->Pause();
     WantScheduleIfMeasured();
     return frame;
   }
@@ -345,8 +360,8 @@ class Run {
     Verdict wanted = guard_ ? guard_->verdict() : Verdict();
     wanted.is_slow = timing_.is_slow();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
-    step.answer = intake_.ProcessOrSkip(frame, verdict, TimeWaited(frame));
-    if (!step.answer) return;
+    if (!intake_.BeginOrSkip(frame, verdict, TimeWaited(frame))) return;
+    step.answer = loop_.Finish(*robot_, frame);
     Answer& answer = *step.answer;
     if (guard_) answer.guard = state;
     step.current = FrameStep::kPublish;
@@ -399,6 +414,7 @@ class Run {
   const Compiler& compile_;
   FrameQueue& source_;
   const Clock& clock_;
+  FrameLoop loop_;
   std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
   std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
   std::optional<DenseCheck> check_;

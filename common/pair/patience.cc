@@ -74,7 +74,6 @@ Patience::Time Patience::ExpectedAlone(Alone alone) const {
   return times.size() == 1 ? times.front() : times[times.size() - 2];
 }
 
-// Returns the shorter of the last two times, or 0 before the first frame.
 Patience::Time Patience::ExpectedOfServer() const {
   if (server_.empty()) return Time(0);
   const Time last = server_.back();

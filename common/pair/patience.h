@@ -45,6 +45,9 @@ class Patience {
   // How long the robot computed alone, not counting what it waited for the server before.
   void NoteAlone(Alone alone, Time took);
 
+  // Returns the shorter of its last two times, or 0 before the first answer.
+  Time ExpectedOfServer() const;
+
   // The next server may be another one.
   void ForgetServer();
 
@@ -58,7 +61,6 @@ class Patience {
   static void Add(Times& times, Time time, size_t most);
   Time LongestWait(Alone alone) const;
   Time ExpectedAlone(Alone alone) const;
-  Time ExpectedOfServer() const;
   bool IsUsuallyWithin(Time time) const;
 
   std::array<Times, 2> alone_;  // by Alone
