@@ -22,34 +22,40 @@ FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock,
       hand_out_(std::move(hand_out)) {}
 
 std::optional<Frame> FrameLoop::Next(Robot& robot) {
-  while (newest_ && source_.HasNext()) TakeNewer(robot);
-  if (newest_) return std::exchange(newest_, std::nullopt);
-  return source_.Next();
+  if (newest_ || source_.HasNext()) LookAround(robot);
+  std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : source_.Next();
+  last_look_ = clock_.Now();
+  return next;
 }
 
 Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
-  current_ = {&frame, clock_.Now() + deadline_ - waited_(frame), deadline_ == Time(0)};
-  Time longest{};
+  const Time now = clock_.Now();
+  current_ = {&frame, now + deadline_ - waited_(frame), deadline_ == Time(0)};
+  longest_gap_before_ = std::exchange(longest_gap_, Time(0));
   while (true) {
-    const Time begin = clock_.Now();
+    LookAround(robot);
     if (std::optional<Answer> answer = robot.Step(LookAt())) {
-      longest_step_ = longest;
+      current_.is_answered = true;
       return *std::move(answer);
     }
-    if (deadline_ == Time(0)) continue;
-    longest = std::max(longest, clock_.Now() - begin);
-    longest_step_ = std::max(longest, longest_step_);
-    if (source_.is_live() && source_.HasNext()) TakeNewer(robot);
-    AnswerIfDue(robot, current_);
-    if (newest_) AnswerIfDue(robot, open_newest_);
   }
+}
+
+void FrameLoop::LookAround(Robot& robot) {
+  if (deadline_ == Time(0)) return;
+  const Time now = clock_.Now();
+  longest_gap_ = std::max(longest_gap_, now - last_look_);
+  while (source_.is_live() && source_.HasNext()) TakeNewer(robot);
+  AnswerIfDue(robot, current_);
+  if (newest_) AnswerIfDue(robot, open_newest_);
+  last_look_ = now;
 }
 
 // REQUIRES: a frame waits in the source.
 void FrameLoop::TakeNewer(Robot& robot) {
   if (newest_ && !open_newest_.is_answered) Move(robot, open_newest_, /*is_last=*/true);
   newest_ = source_.Next();
-  open_newest_ = {&*newest_, clock_.Now() + deadline_ - waited_(*newest_)};
+  open_newest_ = {&*newest_, clock_.Now() + deadline_ - waited_(*newest_), false};
 }
 
 void FrameLoop::AnswerIfDue(Robot& robot, Open& open) {

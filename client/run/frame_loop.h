@@ -1,6 +1,7 @@
 #ifndef CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
 #define CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -53,14 +54,15 @@ class FrameLoop {
   struct Open {
     const Frame* frame = nullptr;
     Time due{};
-    bool is_answered = false;  // by a moved answer
+    bool is_answered = true;  // by a moved answer, or needs none
   };
 
+  void LookAround(Robot& robot);
   void TakeNewer(Robot& robot);
   void AnswerIfDue(Robot& robot, Open& open);
   void Move(Robot& robot, Open& open, bool is_last);
   Time LookAt() const;
-  Time margin() const { return longest_step_ + moving_; }
+  Time margin() const { return std::max(longest_gap_, longest_gap_before_) + moving_; }
 
   FrameQueue& source_;
   const Time deadline_;
@@ -70,8 +72,11 @@ class FrameLoop {
   Open current_;
   std::optional<Frame> newest_;  // that came while the current one is computed
   Open open_newest_;
-  Time longest_step_{};  // of this frame and the last one
-  Time moving_{};        // what moving an answer took last
+  Time last_look_{};
+  // Between two looks, since this frame was begun, and since the last one was.
+  Time longest_gap_{};
+  Time longest_gap_before_{};
+  Time moving_{};  // what moving an answer took last
 };
 
 }  // namespace cacheinf

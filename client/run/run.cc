@@ -45,6 +45,8 @@ namespace {
 
 constexpr size_t kFramesAhead = 2;
 constexpr size_t kLiveFramesWaiting = 1;  // the newest
+// While a step goes on. Each is answered then, if only by a moved answer.
+constexpr size_t kLiveFramesWithDeadline = 8;
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -449,7 +451,8 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
-  FrameQueue queue(std::move(source), is_live ? kLiveFramesWaiting : kFramesAhead, pace);
+  const size_t most_live = config.deadline_ms > 0 ? kLiveFramesWithDeadline : kLiveFramesWaiting;
+  FrameQueue queue(std::move(source), is_live ? most_live : kFramesAhead, pace);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }

@@ -68,7 +68,11 @@ bool Session::Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_mo
   };
   const auto is_open = [this] { return remote_ ? remote_->is_open() : split_->is_open(); };
   if (!step()) return false;  // it waited for a slice, not for its turn
-  while (is_open() && clock_.Now() - turn < at_most && !channel_.WaitForMessage(turn) && step()) {
+  const auto may_go_on = [&] {
+    return at_most.count() > 0 && is_open() && !channel_.WaitForMessage(turn) &&
+           clock_.Now() - turn < at_most;
+  };
+  while (may_go_on() && step()) {
   }
   queued_ = queued;
   if (held_) held_->arrived_at = clock_.Now();
