@@ -67,6 +67,7 @@ void FrameLoop::Move(Robot& robot, Open& open, bool is_last) {
   open.is_answered = true;
   const Time begin = clock_.Now();
   const std::optional<Answer> answer = robot.Moved(*open.frame, waited_(*open.frame));
+  if (!answer && is_last) ++dropped_;
   if (!answer) return;
   hand_out_(*open.frame, *answer, is_last);
   moving_ = clock_.Now() - begin;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -49,6 +50,9 @@ class FrameLoop {
   // Finishes the frame that the robot has begun.
   Answer Finish(Robot& robot, const Frame& frame);
 
+  // Frames that a newer one overtook before there was an answer to move.
+  int64_t dropped() const { return dropped_; }
+
  private:
   // A frame that waits for its own answer.
   struct Open {
@@ -77,6 +81,7 @@ class FrameLoop {
   Time longest_gap_{};
   Time longest_gap_before_{};
   Time moving_{};  // what moving an answer took last
+  int64_t dropped_ = 0;
 };
 
 }  // namespace cacheinf

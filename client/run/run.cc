@@ -318,6 +318,7 @@ class Run {
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.queue = source_.count();
+    summary_.queue.dropped += loop_.dropped();
     summary_.interrupted = is_interrupted;
     return summary_;
   }
