@@ -222,6 +222,7 @@ Progress FrameExecutor::TakeStep() {
 
 // The robot goes on without the server.
 void FrameExecutor::Abandon() {
+  last_.gave_up = true;
   if (executing_ == Plan::Kind::kSplit) return split_->Abandon();
   remote_->Abandon();
   DecideHere();
@@ -357,7 +358,7 @@ FrameExecutor::Time FrameExecutor::GiveUpAt(Patience& patience, Time due) {
   bytes_heard_ = connection_->channel().statistics().received.wire;
   // What a server needs to follow may take longer than any frame.
   if (due == kNever && split_ && !split_->is_followed()) return kNever;
-  return patience.GiveUpAt(begin_, due, alone_);
+  return patience.GiveUpAt(begin_, due, alone_, agreements_);
 }
 
 // Notes what a frame took that was executed here.

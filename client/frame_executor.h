@@ -44,6 +44,7 @@ struct Execution : FrameExpense {
   Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
   PictureView seen = {};                    // what the network saw
   Homography model_from_seen = {};
+  bool gave_up = false;  // the server had a part in the frame and was waited for no longer
 };
 
 // Executes a robot's frames, alone or with a server: what changed in each, or all of it. A frame is
@@ -82,6 +83,9 @@ class FrameExecutor {
   // plan; only mode cacheinf may change it. The robot computes alone until a server is ready for
   // it. REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
+  // How well the plan's answers, and others, are expected to agree with dense ones: for how long
+  // the server is waited for.
+  void Expect(const Patience::Agreements& agreements) { agreements_ = agreements; }
   const Plan& plan() const { return plan_; }
 
   // Asks the connected server, and every one that connects, for a schedule. The profile is
@@ -200,6 +204,7 @@ class FrameExecutor {
   ServerConnection* connection_ = nullptr;  // null: no server
   std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
+  Patience::Agreements agreements_;
   Patience patience_;
   Patience patience_with_refreshes_;
   uint64_t bytes_heard_ = 0;   // from the server, before the current frame

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "common/link/emulated_link.h"
 #include "common/model/picture.h"
 #include "common/plan/plan_chooser.h"
+#include "common/plan/plan_evidence.h"
 #include "common/plan/profile.h"
 #include "common/reuse/settings.h"
 
@@ -45,6 +47,13 @@ PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& 
   return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
 }
 
+PlanChooser::Goal GoalOf(const RobotConfig& config) {
+  return {.objective = config.EffectiveObjective(),
+          .deadline_ms = config.deadline_ms,
+          .least_agreement = config.agreement,
+          .is_exact = config.cache.policy == CacheConfig::Policy::kExact};
+}
+
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
@@ -61,7 +70,9 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       most_repeats_(MostRepeats(config)) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
   const std::string& file = config.server.schedule;
-  if (!file.empty()) chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
+  if (file.empty()) return;
+  chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
+  chooser_->Pursue(GoalOf(config));
 }
 
 Robot::~Robot() = default;
@@ -193,6 +204,7 @@ bool Robot::HasPlans() {
   }
   try {
     if (auto chooser = schedules_->Take()) {
+      chooser->Pursue(GoalOf(config_));
       if (chooser_) chooser->GoOnFrom(*chooser_);
       chooser_ = std::move(chooser);
     }
@@ -214,7 +226,14 @@ void Robot::FollowPlan() {
   if (statistics && statistics->round_trip) {
     link.round_trip_ms = Milliseconds(statistics->round_trip->time);
   }
-  executor_->Follow(chooser_->Choose(link));
+  const Plan& plan = chooser_->Choose(link);
+  executor_->Follow(plan);
+  const PlanEvidence& evidence = chooser_->evidence();
+  const double agreement = evidence.Agreement(plan);
+  // That the robot alone would be better is the chooser's to say.
+  executor_->Expect({.server = agreement,
+                     .alone = std::min(agreement, evidence.Agreement(Plan())),
+                     .moved = agreement * evidence.moved()});
 }
 
 void Robot::NoteFrame(Answer& answer) {
@@ -230,7 +249,8 @@ void Robot::NoteFrame(Answer& answer) {
   chooser_->Note({.executed = execution.kind,
                   .times = answer.times,
                   .sent_bytes = static_cast<double>(sent_bytes),
-                  .share = answer.share()});
+                  .share = answer.share(),
+                  .gave_up = execution.gave_up});
 }
 
 std::string Robot::WhyPlan() const {

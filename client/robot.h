@@ -47,7 +47,7 @@ class UnfitFrame : public InputError {
 //   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.
 //   split    computes what changed in each frame, some rows of it on a server.
-//   cacheinf computes each frame the way a schedule predicts to be fastest: alone, remote or split.
+//   cacheinf computes each frame the way that is best by the objective: alone, remote or split.
 // In the last three, a frame without a server is answered as in mode cache. Every mode computes a
 // frame whose size differs from the one before.
 class Robot {
