@@ -131,7 +131,8 @@ bool SetWatts(const std::vector<double>& watts, Profile* profile) {
 }  // namespace
 
 std::vector<std::string> DefaultPictureCodecs() {
-  return {"raw", "png", "jpeg:85", "blocks:90", "video"};
+  return {"raw",     "png",     "jpeg:85",      "blocks:90",   "video",
+          "jpeg:95", "jpeg:70", "video:crf=18", "video:crf=28"};
 }
 
 std::vector<std::string> LosslessPictureCodecs() { return {"raw", "png", "blocks:raw"}; }

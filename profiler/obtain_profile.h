@@ -17,7 +17,7 @@
 
 namespace cacheinf {
 
-// The picture codecs that plans choose from by default.
+// The picture codecs that plans choose from by default; of each kind the usual quality first.
 std::vector<std::string> DefaultPictureCodecs();
 // The same for a robot that needs every picture's bits.
 std::vector<std::string> LosslessPictureCodecs();
