@@ -9,6 +9,8 @@
 namespace cacheinf {
 namespace {
 
+constexpr double kFewBoxes = 4;
+
 double Square(double number) { return number * number; }
 
 // For numbers that are not both finite.
@@ -90,6 +92,14 @@ std::span<const std::vector<float>> Comparable(const OutputNumbers& numbers,
   const bool is_read_first =
       std::holds_alternative<ClassMap>(content) || std::holds_alternative<Detections>(content);
   return is_read_first ? all.subspan(1) : all;
+}
+
+// 1 minus the mean error; a frame without a finite error counts as 0.
+std::optional<double> Closeness(const RelativeError& error) {
+  const int64_t frames = error.frames_with_evidence();
+  if (frames == 0) return std::nullopt;
+  const auto finite = static_cast<double>(frames - error.frames_without());
+  return std::max(0.0, finite * (1 - error.mean().value_or(1)) / static_cast<double>(frames));
 }
 
 }  // namespace
@@ -236,6 +246,19 @@ int64_t Agreement::frames_with_evidence() const {
 
 const RelativeError* Agreement::relative_error() const {
   return relative_error_.frames() == 0 ? nullptr : &relative_error_;
+}
+
+AgreementMeasure Agreement::measure() const {
+  const auto frames = static_cast<double>(frames_with_evidence());
+  if (const auto* of = detections()) {
+    const auto boxes = static_cast<double>(of->answer_boxes() + of->dense_boxes());
+    return {"F1", of->F1(), frames * boxes / (boxes + kFewBoxes * std::max(1.0, frames))};
+  }
+  if (const auto* of = map()) return {"mIoU", of->MeanIou(), frames};
+  if (const auto* of = keypoints()) return {"PCK", of->Pck(), frames};
+  if (const auto* of = classes()) return {"top-1", of->top_1(), frames};
+  if (const auto* of = relative_error()) return {"1 - relative L2", Closeness(*of), frames};
+  return {"none", std::nullopt};
 }
 
 }  // namespace cacheinf

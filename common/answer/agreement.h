@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -158,6 +159,18 @@ class KeypointAgreement {
   int64_t near_ = 0;
 };
 
+// How far answers agree with dense ones, as one number (1: the same), by the best measure for their
+// kind: F1 of boxes, mIoU of maps, PCK of keypoints, top-1 of classes; else 1 minus the mean
+// relative error, at least 0.
+struct AgreementMeasure {
+  std::string name;
+  std::optional<double> value;  // nothing where no frame had anything to compare
+  // How much it counts beside that of other frames: the frames that had anything to compare. Where
+  // there are few boxes, one that flickers decides, so a frame counts as n / (n + 4), for n boxes
+  // in both answers.
+  double weight = 0;
+};
+
 // Every measure that suits the answers' kind.
 class Agreement {
  public:
@@ -171,6 +184,8 @@ class Agreement {
 
   // By the measure of the answers' kind, else by the relative error.
   int64_t frames_with_evidence() const;
+
+  AgreementMeasure measure() const;
 
   // The relative error of all outputs except the one that an answer reads as a map of classes or a
   // table of boxes, whose numbers say nothing by their difference. (With decoder.kind "raw" it
