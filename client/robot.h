@@ -15,6 +15,7 @@
 #include "common/base/picture_view.h"
 #include "common/base/slowed_clock.h"
 #include "common/config/robot_config.h"
+#include "common/plan/plan.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 
@@ -76,6 +77,9 @@ class Robot {
   // nothing to do. `verdict` is the next frame's, as far as it is known.
   // REQUIRES: the frame of the last Process, which answered it.
   std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {});
+
+  // The plan that the last computed answer was computed by, whatever was planned.
+  Plan plan() const;
 
   // The decision executed last; null if the last answer repeats an earlier one or is a server's.
   const FrameDecision* decision() const;
