@@ -229,7 +229,7 @@ TEST_F(LiveRunTest, AVideoInRealTimeTakesAsLongAsItIs) {
 // The second sample is not due by the end, so nothing but idle time judges the first.
 TEST_F(LiveRunTest, IdleTimeIsTheGuards) {
   RobotConfig config = Echo({1, 3, 16, 16});
-  config.source = "generated:frames=17,rate=50,width=16,height=16";
+  config.source = "generated:frames=12,rate=50,width=16,height=16";
   config.realtime = true;
   config.mode = RobotConfig::Mode::kCache;
   config.cache.policy = CacheConfig::Policy::kExact;
