@@ -151,6 +151,10 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   return answer;
 }
 
+void Robot::NoteAgreement(const Plan& plan, double agreement, double weight) {
+  if (chooser_) chooser_->NoteAgreement(plan, agreement, weight);
+}
+
 Answer Robot::Repeat() {
   Answer answer = current_;
   answer.computed_from = kept_->computed_from;
@@ -238,10 +242,8 @@ void Robot::FollowPlan() {
 
 void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = executor_->last();
-  const Plan& plan = executor_->plan();
-  const bool is_followed = execution.kind == plan.kind;
-  answer.plan = ToText(is_followed ? plan : Plan());
-  if (is_followed) {
+  answer.plan = ToText(plan());
+  if (execution.kind == executor_->plan().kind) {
     answer.predicted = std::chrono::duration_cast<nanoseconds>(
         std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
   }
@@ -328,6 +330,11 @@ PictureView Robot::model_picture() const {
 PictureView Robot::seen_picture() const { return executor_->last().seen; }
 
 bool Robot::sees_moved() const { return !Seen().model_from_seen.IsIdentity(); }
+
+Plan Robot::plan() const {
+  const Plan& planned = executor_->plan();
+  return executor_->last().kind == planned.kind ? planned : Plan();
+}
 
 const FrameDecision* Robot::decision() const {
   return repeats_ > 0 ? nullptr : executor_->last().decision;

@@ -17,6 +17,7 @@
 #include "common/base/picture_view.h"
 #include "common/base/slowed_clock.h"
 #include "common/config/robot_config.h"
+#include "common/plan/plan.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 
@@ -94,6 +95,12 @@ class Robot {
   // Takes a step of keeping its own results warm while a server answers, for idle time. Returns
   // false if nothing is due.
   bool StandBy();
+
+  // What a sample has shown of a plan's answers, for the choice of plans (plan_evidence.h).
+  void NoteAgreement(const Plan& plan, double agreement, double weight);
+
+  // The plan that the last computed answer was computed by, whatever was planned.
+  Plan plan() const;
 
   // The decision executed last; null if the last answer repeats an earlier one or is a server's.
   const FrameDecision* decision() const;

@@ -161,10 +161,10 @@ void VisitFields(const AnswerContent& content, auto& visit) {
 }
 
 void VisitFields(const GuardState& guard, auto& visit) {
-  visit("level", guard.level, "How much is reused.");
+  visit("level", guard.level, "How much the robot reuses of its own results.");
   visit("agreement", guard.agreement,
-        "Estimated agreement with dense answers, 0 to 1; missing before a sample had anything to "
-        "compare.");
+        "Estimated agreement with dense answers, 0 to 1, of answers by the same plan; missing "
+        "before a sample had anything to compare.");
   visit.Yes("in_doubt", guard.is_in_doubt,
             "Too few samples had anything to compare, or one of the last was bad.");
 }

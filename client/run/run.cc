@@ -30,8 +30,11 @@
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/slowed_clock.h"
 #include "common/base/status_line.h"
+#include "common/exec/frame_decision.h"
 #include "common/guard/guard.h"
+#include "common/link/emulated_link.h"
 #include "common/model/picture.h"
 #include "common/reuse/reuse_timing.h"
 #include "common/reuse/settings.h"
@@ -246,6 +249,7 @@ class Run {
               publisher_.Publish(frame, answer);
               summary_.AddMoved(answer, is_last);
             }),
+        guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock),
         robot_(std::in_place, model, config, clock),
         publisher_(config, *robot_, source),
         intake_(*robot_) {
@@ -255,10 +259,6 @@ class Run {
       LogWarning(fmt::format(
           "the server gets nothing to compute: mode {} is the robot alone; mode cacheinf uses both",
           NameOf(config.mode)));
-    }
-    if (config.UsesServer() && config.guard.is_on) {
-      LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
-                          NameOf(config.mode)));
     }
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
@@ -336,9 +336,9 @@ class Run {
     if (check_) start_ += check_->time_spent();
     timing_ = {};
     if (config_.check > 0) check_.emplace(model, config_, clock_);
-    if (config_.mode == RobotConfig::Mode::kCache && config_.guard.is_on) {
+    if (config_.KeepsResults() && config_.guard.is_on) {
       guard_.emplace(model, config_.guard, Resolve(config_.cache, config_.tracker.change),
-                     config_.model_config.decoder, clock_);
+                     config_.model_config.decoder, guard_clock_, config_.UsesServer());
     }
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
     if (!NeedsProfile(config_)) return;
@@ -359,14 +359,13 @@ class Run {
   };
 
   void Handle(const Frame& frame, Step& step) {
-    const GuardState state = guard_ ? guard_->state() : GuardState();
     Verdict wanted = guard_ ? guard_->verdict() : Verdict();
     wanted.is_slow = timing_.is_slow();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
     if (!intake_.BeginOrSkip(frame, verdict, TimeWaited(frame))) return;
     step.answer = loop_.Finish(*robot_, frame);
     Answer& answer = *step.answer;
-    if (guard_) answer.guard = state;
+    if (guard_) answer.guard = guard_->state(robot_->plan());
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
@@ -377,8 +376,14 @@ class Run {
     if (recorder_) recorder_->Keep(frame, answer, *robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
-    if (guard_) Guarded(answer);
+    if (guard_) BeginSample(answer);
     step.current = FrameStep::kRefresh;
+    Refresh(frame, answer);
+    step.current = FrameStep::kGuard;
+    UseIdleTime();
+  }
+
+  void Refresh(const Frame& frame, const Answer& answer) {
     const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
     if (config_.mode == RobotConfig::Mode::kCache) {
       const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
@@ -397,10 +402,27 @@ class Run {
     return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
   }
 
-  void Guarded(const Answer& answer) {
-    guard_->Judge({*robot_->decision(), answer.content, robot_->outputs(), robot_->model_picture(),
+  // Of a record nothing waits, so a sample is judged at once, and every run takes the same.
+  void BeginSample(const Answer& answer) {
+    const FrameDecision* const decision = robot_->decision();
+    guard_->Begin({answer.frame, robot_->plan(),
+                   decision != nullptr && decision->kind == FrameDecision::Kind::kWhole,
+                   robot_->sees_moved(), answer.content, robot_->outputs(), robot_->model_picture(),
                    robot_->seen_picture(), robot_->fit()});
-    if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
+    while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
+  }
+
+  // Until the next frame comes.
+  void UseIdleTime() {
+    while (guard_ && guard_->is_open() && !loop_.HasNext()) StepGuard();
+  }
+
+  void StepGuard() {
+    const std::optional<JudgedSample> judged = guard_->Step();
+    if (judged) robot_->NoteAgreement(judged->plan, judged->agreement, judged->weight);
+    if (judged && recorder_ && !guard_->alarm().empty()) {
+      recorder_->Record("guard", guard_->alarm());
+    }
   }
 
   void KeepFailure(const Frame& frame, const Step& step, const char* error) {
@@ -418,6 +440,7 @@ class Run {
   FrameQueue& source_;
   const Clock& clock_;
   FrameLoop loop_;
+  const SlowedClock guard_clock_;       // as the robot's own
   std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
   std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
   std::optional<DenseCheck> check_;
