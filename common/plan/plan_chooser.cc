@@ -49,6 +49,9 @@ constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
 
+// What a clip has shown counts as so many frames at most: the scene may be another one.
+constexpr double kMostFromClip = 8;
+
 constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
 constexpr double kLeastFactor = 0.1;
@@ -86,7 +89,13 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
       keeps_to_nearby_(keeps_to_nearby),
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
-  for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
+  for (const ProfiledCodec& codec : robot.codecs) {
+    codecs_[codec.codec].unused = kFramesKnown;
+    const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec};
+    NoteAgreement(plan, codec.judged.agreement, std::min(codec.judged.weight, kMostFromClip));
+  }
+  const JudgedAgreement& cache = robot.cache_judged;
+  NoteAgreement(Plan(), cache.agreement, std::min(cache.weight, kMostFromClip));
 }
 
 void PlanChooser::Pursue(const Goal& goal) {

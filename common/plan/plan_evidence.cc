@@ -72,7 +72,8 @@ double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
   if (plan.keeps) {
     Plan dense = plan;
     dense.keeps = false;
-    if_unknown *= Agreement(dense, unknown);
+    const double cache = is_local ? unknown : Agreement(Plan(), unknown);
+    if_unknown = cache * Agreement(dense, unknown);
   } else if (WhyNotExact(plan, {}).empty()) {
     if_unknown = 1;
   }

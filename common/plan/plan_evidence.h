@@ -21,9 +21,9 @@ namespace cacheinf {
 //
 // Agreement is known by way of computing: local with a cache; each codec with a caching and with a
 // dense server; split with a cache and without. Alone and dense it is 1. Others begin as if from
-// one sample of .95, of .95 squared if a codec and a cache come together, of 1 for a dense server
-// that gets all bits. Of two samples the later one counts more, and while a way is not followed it
-// gets back to its beginning: two thirds of the way in 300 frames.
+// one sample of .95, of 1 for a dense server that gets all bits or, if a codec and a cache come
+// together, of what is known of both. Of two samples the later one counts more, and while a way is
+// not followed it gets back to its beginning: two thirds of the way in 300 frames.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,
