@@ -200,7 +200,7 @@ const Execution& FrameExecutor::Commit() {
   const bool is_kept = last_.decision != nullptr && last_.decision != &whole_;
   if (is_kept) {
     last_.work = CommitDecision();
-    standby_.kept_at = clock_.Now();
+    if (server_) standby_.kept_at = clock_.Now();
   }
   return last_;
 }
@@ -347,6 +347,7 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
 
 // What the robot computes if no server has a part in the frame.
 Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
+  if (!server_) return Patience::Alone::kAll;
   const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
   // What has changed since an older frame may be everything.
   const bool is_old = !standby_.kept_at || clock_.Now() - *standby_.kept_at >= 2 * kStandbyPeriod;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "client/frame_executor.h"
 #include "client/schedule_reader.h"
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/answer/recomputed.h"
 #include "common/answer/seen_picture.h"
 #include "common/base/file.h"
@@ -92,6 +95,7 @@ void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited
   begin_ = clock_.Now();
   Fit(frame);
   current_ = EmptyAnswer(frame, waited);
+  moved_content_.reset();
   if (verdict.forget) kept_.reset();
   repeats_ = kept_ && repeats_ < most_repeats_ ? repeats_ + 1 : 0;
   if (repeats_ == 0) BeginComputing(frame, verdict);
@@ -147,6 +151,9 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   answer.is_moved = true;
   answer.computed_from = moved_from_;
   answer.content = moved_.MoveTo(picture, fit());
+  const bool has_moved = std::holds_alternative<Detections>(answer.content) ||
+                         std::holds_alternative<Keypoints>(answer.content);
+  if (is_current && has_moved) moved_content_ = answer.content;
   answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
@@ -184,6 +191,8 @@ Answer Robot::Read() {
   Answer answer = current_;
   static_cast<FrameExpense&>(answer) = execution;
   answer.content = reader_.Read(outputs(), Seen());
+  if (moved_content_ && chooser_) NoteMoved(answer.content);
+  moved_content_.reset();
   moved_.Keep(answer.content, config_.deadline_ms > 0 ? model_picture() : PictureView());
   moved_from_ = answer.computed_from;
   if (most_repeats_ > 0) kept_ = answer;
@@ -253,6 +262,15 @@ void Robot::NoteFrame(Answer& answer) {
                   .sent_bytes = static_cast<double>(sent_bytes),
                   .share = answer.share(),
                   .gave_up = execution.gave_up});
+}
+
+// How well the frame's moved answer agrees with its own.
+void Robot::NoteMoved(const AnswerContent& content) {
+  const OutputNumbers none;
+  Agreement agreement;
+  agreement.Add(*moved_content_, none, content, none);
+  const AgreementMeasure measure = agreement.measure();
+  if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight);
 }
 
 std::string Robot::WhyPlan() const {

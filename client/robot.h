@@ -138,6 +138,7 @@ class Robot {
   bool HasPlans();
   void FollowPlan();
   void NoteFrame(Answer& answer);
+  void NoteMoved(const AnswerContent& content);
   std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;
   void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
@@ -164,8 +165,9 @@ class Robot {
   std::chrono::nanoseconds prepared_{};
 
   MovedAnswer moved_;
-  int64_t moved_from_ = 0;             // the frame of its answer
-  std::vector<uint8_t> newer_pixels_;  // of the last frame that it was moved to
+  int64_t moved_from_ = 0;                      // the frame of its answer
+  std::vector<uint8_t> newer_pixels_;           // of the last frame that it was moved to
+  std::optional<AnswerContent> moved_content_;  // for the frame that is being answered
 
   const int most_repeats_;              // how often an answer is repeated at most
   std::optional<Answer> kept_;          // the last computed answer, if the mode repeats it
