@@ -30,23 +30,9 @@ bool HaveSamePlace(const Detection& a, const Detection& b) {
   return a.left == b.left && a.top == b.top && a.right == b.right && a.bottom == b.bottom;
 }
 
-bool HasPlace(const Detection& box) {
-  return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
-         std::isfinite(box.bottom);
-}
-
 double Area(double width, double height) { return std::max(0.0, width) * std::max(0.0, height); }
 
 double Area(const Detection& box) { return Area(box.right - box.left, box.bottom - box.top); }
-
-// Intersection over union.
-double Overlap(const Detection& a, const Detection& b) {
-  if (!HasPlace(a) || !HasPlace(b)) return 0;
-  if (HaveSamePlace(a, b)) return 1;
-  const double both = Area(std::min(a.right, b.right) - std::max(a.left, b.left),
-                           std::min(a.bottom, b.bottom) - std::max(a.top, b.top));
-  return both > 0 ? both / (Area(a) + Area(b) - both) : 0;
-}
 
 // The boxes that score high enough to count.
 std::vector<const Detection*> Certain(const Detections& detections) {
@@ -107,6 +93,19 @@ std::span<const std::vector<float>> Comparable(const OutputNumbers& numbers,
 }
 
 }  // namespace
+
+bool HasPlace(const Detection& box) {
+  return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
+         std::isfinite(box.bottom);
+}
+
+double Overlap(const Detection& a, const Detection& b) {
+  if (!HasPlace(a) || !HasPlace(b)) return 0;
+  if (HaveSamePlace(a, b)) return 1;
+  const double both = Area(std::min(a.right, b.right) - std::max(a.left, b.left),
+                           std::min(a.bottom, b.bottom) - std::max(a.top, b.top));
+  return both > 0 ? both / (Area(a) + Area(b) - both) : 0;
+}
 
 void RelativeError::Add(std::span<const std::vector<float>> answer,
                         std::span<const std::vector<float>> dense) {

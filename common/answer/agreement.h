@@ -20,6 +20,12 @@
 
 namespace cacheinf {
 
+bool HasPlace(const Detection& box);  // whether no side is NaN or infinite
+
+// Intersection over union. Identical boxes overlap fully even without area; a box without a place
+// overlaps none.
+double Overlap(const Detection& a, const Detection& b);
+
 // The relative error of frames: |answer - dense| ÷ |dense|, as Euclidean lengths over all numbers
 // of all outputs given. Skips pairs that are the same infinity or both NaN. A frame has no finite
 // error if another number is not finite, or if only the dense numbers are all zero. Zeros against
@@ -101,9 +107,8 @@ class MapAgreement {
 // A frame is evidence if either has one.
 //
 // In each frame the answer's boxes, best first, take dense boxes. Each takes the one of its class,
-// not taken yet, that overlaps it most (intersection over union; of equal ones the dense answer's
-// better box), if the overlap is at least .5. Identical boxes overlap fully even without area; a
-// box with a position that is not finite overlaps none.
+// not taken yet, that overlaps it most (of equal ones the dense answer's better box), if the
+// overlap is at least .5.
 class DetectionAgreement {
  public:
   static constexpr float kLeastScore = 0.25f;

@@ -1,0 +1,270 @@
+#include "common/answer/moved_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "common/answer/agreement.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr double kLeastOverlap = 0.3;  // of two boxes of the same thing
+constexpr int kMostUnseen = 5;         // answers without a thing until it is forgotten
+constexpr double kLeastShown = 0.2;    // of a box, within the frame
+constexpr double kAtEdge = 1;          // pixels of the frame
+constexpr double kAroundPoint = 0.05;  // of the picture's larger side, on each side of a keypoint
+
+// An axis of frames, and of the pictures that a network gets of them.
+struct Axis {
+  double begin = 0;  // of the frame, in the picture
+  double scale = 1;  // pixels of the frame in one of the picture
+  double size = 0;   // of the frame, in its pixels
+
+  double ToPicture(double frame) const { return begin + frame / scale; }
+  AxisMotion InFrame(const AxisMotion& picture) const {
+    return {picture.scale, scale * (picture.scale * begin + picture.shift - begin)};
+  }
+};
+
+struct Axes {
+  Axis x;
+  Axis y;
+};
+
+Axis AxisOf(const AxisFit& fit) {
+  return {static_cast<double>(fit.model_begin),
+          static_cast<double>(fit.frame_size) / fit.model_length,
+          static_cast<double>(fit.frame_size)};
+}
+
+Axes AxesOf(const PictureView& picture, const PictureFit* fit) {
+  if (fit != nullptr) return {AxisOf(fit->columns()), AxisOf(fit->rows())};
+  return {{0, 1, static_cast<double>(picture.width)}, {0, 1, static_cast<double>(picture.height)}};
+}
+
+PartMotion InFrame(const PartMotion& picture, const Axes& axes) {
+  return {axes.x.InFrame(picture.x), axes.y.InFrame(picture.y), picture.is_known};
+}
+
+// The pixels of the picture between two places in the frame; none if one of them is nowhere.
+Range PixelsBetween(double begin, double end, const Axis& axis) {
+  constexpr double kFar = 1e6;
+  if (!std::isfinite(begin) || !std::isfinite(end)) return {};
+  const auto pixel = [&](double frame) {
+    return static_cast<int>(std::lround(std::clamp(axis.ToPicture(frame), -kFar, kFar)));
+  };
+  return {pixel(begin), pixel(end)};
+}
+
+// Where the sides of a box go. At the frame's edge they stay: more of the thing comes into view.
+std::pair<double, double> MovedSides(double begin, double end, const AxisMotion& motion,
+                                     double size) {
+  const double moved_begin = motion.Of(begin);
+  const double moved_end = motion.Of(end);
+  return {begin > kAtEdge ? moved_begin : std::min(0.0, moved_begin),
+          end < size - kAtEdge ? moved_end : std::max(size, moved_end)};
+}
+
+Keypoint Moved(const Keypoint& point, const PartMotion& motion) {
+  return {motion.x.Of(point.x), motion.y.Of(point.y), point.score};
+}
+
+// NaN stays.
+Keypoint Clipped(const Keypoint& point, const Axes& axes) {
+  return {std::clamp(point.x, 0.0, axes.x.size), std::clamp(point.y, 0.0, axes.y.size),
+          point.score};
+}
+
+bool IsWithin(const Keypoint& point, const Axes& axes) {
+  return point.x >= 0 && point.x <= axes.x.size && point.y >= 0 && point.y <= axes.y.size;
+}
+
+// Appends pixels to alternating runs, which begin outside.
+void Append(bool is_inside, int64_t count, std::vector<int64_t>& lengths) {
+  if (count == 0) return;
+  const bool is_last_inside = lengths.size() % 2 == 0;
+  if (!lengths.empty() && is_inside == is_last_inside) {
+    lengths.back() += count;
+    return;
+  }
+  if (lengths.empty() && is_inside) lengths.push_back(0);
+  lengths.push_back(count);
+}
+
+// Each pixel has what lay where its centre comes from.
+PixelRuns Moved(const PixelRuns& mask, const PartMotion& motion) {
+  struct Inside {
+    int begin;
+    int end;
+  };
+  std::vector<std::vector<Inside>> columns(static_cast<size_t>(mask.width));
+  int64_t at = 0;
+  for (size_t i = 0; i < mask.lengths.size(); ++i) {
+    const int64_t end = at + mask.lengths[i];
+    while (i % 2 == 1 && at < end) {
+      const auto column = static_cast<size_t>(at / mask.height);
+      const int64_t top = static_cast<int64_t>(column) * mask.height;
+      const int64_t stop = std::min(end, top + mask.height);
+      columns.at(column).push_back({static_cast<int>(at - top), static_cast<int>(stop - top)});
+      at = stop;
+    }
+    at = end;
+  }
+  const auto moved_row = [&](int row) {
+    const double moved = std::ceil(motion.y.Of(row) - 0.5);
+    return static_cast<int>(std::clamp(moved, 0.0, static_cast<double>(mask.height)));
+  };
+  PixelRuns moved = {mask.width, mask.height, {}};
+  for (int x = 0; x < mask.width; ++x) {
+    const double from = std::floor((x + 0.5 - motion.x.shift) / motion.x.scale);
+    int row = 0;
+    if (from >= 0 && from < mask.width) {
+      for (const Inside& inside : columns[static_cast<size_t>(from)]) {
+        const int begin = moved_row(inside.begin);
+        const int end = moved_row(inside.end);
+        Append(false, begin - row, moved.lengths);
+        Append(true, end - begin, moved.lengths);
+        row = end;
+      }
+    }
+    Append(false, mask.height - row, moved.lengths);
+  }
+  return moved;
+}
+
+// Also beyond the frame.
+Detection Moved(const Detection& box, const PartMotion& motion, const Axes& axes) {
+  if (!HasPlace(box)) return box;
+  Detection moved = box;
+  std::tie(moved.left, moved.right) = MovedSides(box.left, box.right, motion.x, axes.x.size);
+  std::tie(moved.top, moved.bottom) = MovedSides(box.top, box.bottom, motion.y, axes.y.size);
+  for (Keypoint& point : moved.keypoints) point = Moved(point, motion);
+  for (Keypoint& corner : moved.corners) corner = Moved(corner, motion);
+  if (!box.mask.lengths.empty()) moved.mask = Moved(box.mask, motion);
+  return moved;
+}
+
+// Clips a box to the frame. Returns whether enough of it is left.
+bool Clip(const Axes& axes, Detection& box) {
+  if (!HasPlace(box)) return true;
+  const double area = (box.right - box.left) * (box.bottom - box.top);
+  box.left = std::max(box.left, 0.0);
+  box.top = std::max(box.top, 0.0);
+  box.right = std::min(box.right, axes.x.size);
+  box.bottom = std::min(box.bottom, axes.y.size);
+  for (Keypoint& point : box.keypoints) point = Clipped(point, axes);
+  const double width = box.right - box.left;
+  const double height = box.bottom - box.top;
+  return width > 0 && height > 0 && width * height >= kLeastShown * area;
+}
+
+}  // namespace
+
+void MovedAnswer::Keep(AnswerContent& content, const PictureView& model_picture) {
+  if (auto* const detections = std::get_if<Detections>(&content)) GiveIds(*detections);
+  content_ = content;
+  has_picture_ = model_picture.pixels != nullptr;
+  const bool may_move =
+      std::holds_alternative<Detections>(content) || std::holds_alternative<Keypoints>(content);
+  if (has_picture_ && may_move) flow_.SetReference(model_picture);
+}
+
+void MovedAnswer::Forget() {
+  content_.reset();
+  things_.clear();
+}
+
+void MovedAnswer::GiveIds(Detections& detections) {
+  std::vector<std::tuple<double, size_t, size_t>> pairs;  // -overlap, box, thing: the best first
+  for (size_t i = 0; i < detections.boxes.size(); ++i) {
+    const Detection& box = detections.boxes[i];
+    for (size_t k = 0; k < things_.size(); ++k) {
+      const Thing& thing = things_[k];
+      if (thing.seen.label.index != box.label.index) continue;
+      const double overlap = std::max(Overlap(box, thing.seen), Overlap(box, thing.moved));
+      if (overlap >= kLeastOverlap) pairs.emplace_back(-overlap, i, k);
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  for (Detection& box : detections.boxes) box.id = 0;
+  for (Thing& thing : things_) ++thing.answers_unseen;
+  for (const auto& [overlap, i, k] : pairs) {
+    Detection& box = detections.boxes[i];
+    Thing& thing = things_[k];
+    if (box.id != 0 || thing.answers_unseen == 0) continue;
+    box.id = thing.seen.id;
+    thing.answers_unseen = 0;
+  }
+  std::erase_if(things_, [](const Thing& thing) {
+    return thing.answers_unseen == 0 || thing.answers_unseen > kMostUnseen;
+  });
+  for (Detection& box : detections.boxes) {
+    if (box.id == 0) box.id = ++last_id_;
+    Detection seen = {box.label, box.left, box.top, box.right, box.bottom};
+    seen.id = box.id;
+    things_.push_back({seen, seen, 0});
+  }
+}
+
+AnswerContent MovedAnswer::MoveTo(const PictureView& model_picture, const PictureFit* fit) {
+  if (has_picture_ && model_picture.pixels != nullptr) {
+    if (auto* const detections = std::get_if<Detections>(&*content_)) {
+      return Move(*detections, model_picture, fit);
+    }
+    if (auto* const keypoints = std::get_if<Keypoints>(&*content_)) {
+      return Move(*keypoints, model_picture, fit);
+    }
+  }
+  return *content_;
+}
+
+// What is kept moves beyond the frame, too, and may come back; what is returned does not.
+Detections MovedAnswer::Move(Detections& kept, const PictureView& picture, const PictureFit* fit) {
+  const Axes axes = AxesOf(picture, fit);
+  std::vector<Rectangle> parts;
+  for (const Detection& box : kept.boxes) {
+    parts.push_back(
+        {PixelsBetween(box.top, box.bottom, axes.y), PixelsBetween(box.left, box.right, axes.x)});
+  }
+  const std::vector<PartMotion> motions = flow_.Find(parts, picture);
+  Detections shown;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    kept.boxes[i] = Moved(kept.boxes[i], InFrame(motions[i], axes), axes);
+    Detection box = kept.boxes[i];
+    if (!Clip(axes, box)) continue;
+    const auto thing = std::find_if(things_.begin(), things_.end(), [&](const Thing& candidate) {
+      return candidate.seen.id == box.id;
+    });
+    std::tie(thing->moved.left, thing->moved.top, thing->moved.right, thing->moved.bottom) =
+        std::tie(box.left, box.top, box.right, box.bottom);
+    shown.boxes.push_back(std::move(box));
+  }
+  return shown;
+}
+
+Keypoints MovedAnswer::Move(Keypoints& kept, const PictureView& picture, const PictureFit* fit) {
+  const Axes axes = AxesOf(picture, fit);
+  const double reach = kAroundPoint * std::max(picture.width, picture.height);
+  std::vector<Rectangle> parts;
+  for (const Keypoint& point : kept.points) {
+    const double reach_x = reach * axes.x.scale;
+    const double reach_y = reach * axes.y.scale;
+    parts.push_back({PixelsBetween(point.y - reach_y, point.y + reach_y, axes.y),
+                     PixelsBetween(point.x - reach_x, point.x + reach_x, axes.x)});
+  }
+  const std::vector<PartMotion> motions = flow_.Find(parts, picture);
+  Keypoints shown = {{}, kept.extent, kept.has_order};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Keypoint& point = kept.points[i];
+    point = Moved(point, InFrame(motions[i], axes));
+    if (kept.has_order || IsWithin(point, axes)) shown.points.push_back(Clipped(point, axes));
+  }
+  return shown;
+}
+
+}  // namespace cacheinf
