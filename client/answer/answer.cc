@@ -99,6 +99,7 @@ void VisitFields(const Detection& box, auto& visit) {
   for (const Keypoint& corner : box.corners) corners.push_back({corner.x, corner.y});
   VisitClass(box.label.index, visit);
   visit("score", box.label.score, "How sure the network is, 0 to 1.");
+  visit("id", If(box.id != 0, box.id), "The thing's number, the same in all frames that show it.");
   visit("left", box.left, "Pixels of the frame, which begins at 0, from its left edge.");
   visit("top", box.top, "Pixels from its upper edge.");
   visit("right", box.right, "Pixels from its left edge.");

@@ -47,6 +47,10 @@ Axes AxesOf(const PictureView& picture, const PictureFit* fit) {
   return {{0, 1, static_cast<double>(picture.width)}, {0, 1, static_cast<double>(picture.height)}};
 }
 
+PartMotion InFrame(const PartMotion& picture, const Axes& axes) {
+  return {axes.x.InFrame(picture.x), axes.y.InFrame(picture.y), picture.is_known};
+}
+
 // The pixels of the picture between two places in the frame; none if one of them is nowhere.
 Range PixelsBetween(double begin, double end, const Axis& axis) {
   constexpr double kFar = 1e6;
@@ -133,24 +137,30 @@ PixelRuns Moved(const PixelRuns& mask, const PartMotion& motion) {
   return moved;
 }
 
-// Nothing if hardly anything of it is left in the frame.
-std::optional<Detection> Moved(const Detection& box, const PartMotion& motion, const Axes& axes) {
+// Also beyond the frame.
+Detection Moved(const Detection& box, const PartMotion& motion, const Axes& axes) {
   if (!HasPlace(box)) return box;
   Detection moved = box;
-  const auto [left, right] = MovedSides(box.left, box.right, motion.x, axes.x.size);
-  const auto [top, bottom] = MovedSides(box.top, box.bottom, motion.y, axes.y.size);
-  moved.left = std::max(left, 0.0);
-  moved.top = std::max(top, 0.0);
-  moved.right = std::min(right, axes.x.size);
-  moved.bottom = std::min(bottom, axes.y.size);
-  const double width = moved.right - moved.left;
-  const double height = moved.bottom - moved.top;
-  if (!(width > 0 && height > 0)) return std::nullopt;
-  if (width * height < kLeastShown * (right - left) * (bottom - top)) return std::nullopt;
-  for (Keypoint& point : moved.keypoints) point = Clipped(Moved(point, motion), axes);
+  std::tie(moved.left, moved.right) = MovedSides(box.left, box.right, motion.x, axes.x.size);
+  std::tie(moved.top, moved.bottom) = MovedSides(box.top, box.bottom, motion.y, axes.y.size);
+  for (Keypoint& point : moved.keypoints) point = Moved(point, motion);
   for (Keypoint& corner : moved.corners) corner = Moved(corner, motion);
   if (!box.mask.lengths.empty()) moved.mask = Moved(box.mask, motion);
   return moved;
+}
+
+// Clips a box to the frame. Returns whether enough of it is left.
+bool Clip(const Axes& axes, Detection& box) {
+  if (!HasPlace(box)) return true;
+  const double area = (box.right - box.left) * (box.bottom - box.top);
+  box.left = std::max(box.left, 0.0);
+  box.top = std::max(box.top, 0.0);
+  box.right = std::min(box.right, axes.x.size);
+  box.bottom = std::min(box.bottom, axes.y.size);
+  for (Keypoint& point : box.keypoints) point = Clipped(point, axes);
+  const double width = box.right - box.left;
+  const double height = box.bottom - box.top;
+  return width > 0 && height > 0 && width * height >= kLeastShown * area;
 }
 
 }  // namespace
@@ -174,8 +184,9 @@ void MovedAnswer::GiveIds(Detections& detections) {
   for (size_t i = 0; i < detections.boxes.size(); ++i) {
     const Detection& box = detections.boxes[i];
     for (size_t k = 0; k < things_.size(); ++k) {
-      if (things_[k].box.label.index != box.label.index) continue;
-      const double overlap = Overlap(box, things_[k].box);
+      const Thing& thing = things_[k];
+      if (thing.seen.label.index != box.label.index) continue;
+      const double overlap = std::max(Overlap(box, thing.seen), Overlap(box, thing.moved));
       if (overlap >= kLeastOverlap) pairs.emplace_back(-overlap, i, k);
     }
   }
@@ -186,7 +197,7 @@ void MovedAnswer::GiveIds(Detections& detections) {
     Detection& box = detections.boxes[i];
     Thing& thing = things_[k];
     if (box.id != 0 || thing.answers_unseen == 0) continue;
-    box.id = thing.box.id;
+    box.id = thing.seen.id;
     thing.answers_unseen = 0;
   }
   std::erase_if(things_, [](const Thing& thing) {
@@ -194,82 +205,66 @@ void MovedAnswer::GiveIds(Detections& detections) {
   });
   for (Detection& box : detections.boxes) {
     if (box.id == 0) box.id = ++last_id_;
-    things_.push_back({{box.label, box.left, box.top, box.right, box.bottom}, 0});
-    things_.back().box.id = box.id;
+    Detection seen = {box.label, box.left, box.top, box.right, box.bottom};
+    seen.id = box.id;
+    things_.push_back({seen, seen, 0});
   }
 }
 
 AnswerContent MovedAnswer::MoveTo(const PictureView& model_picture, const PictureFit* fit) {
-  if (!has_picture_ || model_picture.pixels == nullptr) return *content_;
-  if (const auto* const detections = std::get_if<Detections>(&*content_)) {
-    Detections moved = Moved(*detections, model_picture, fit);
-    for (Thing& thing : things_) {
-      const auto found = std::find_if(moved.boxes.begin(), moved.boxes.end(),
-                                      [&](const Detection& box) { return box.id == thing.box.id; });
-      if (found == moved.boxes.end()) continue;
-      std::tie(thing.box.left, thing.box.top, thing.box.right, thing.box.bottom) =
-          std::tie(found->left, found->top, found->right, found->bottom);
+  if (has_picture_ && model_picture.pixels != nullptr) {
+    if (auto* const detections = std::get_if<Detections>(&*content_)) {
+      return Move(*detections, model_picture, fit);
     }
-    return moved;
-  }
-  if (const auto* const keypoints = std::get_if<Keypoints>(&*content_)) {
-    return Moved(*keypoints, model_picture, fit);
+    if (auto* const keypoints = std::get_if<Keypoints>(&*content_)) {
+      return Move(*keypoints, model_picture, fit);
+    }
   }
   return *content_;
 }
 
-// How parts of the kept picture move, in the frame's pixels.
-std::vector<PartMotion> MovedAnswer::Motions(const std::vector<Rectangle>& parts,
-                                             const PictureView& picture, const PictureFit* fit) {
-  const Axes axes = AxesOf(picture, fit);
-  std::vector<PartMotion> motions = flow_.Find(parts, picture);
-  for (PartMotion& motion : motions) {
-    motion.x = axes.x.InFrame(motion.x);
-    motion.y = axes.y.InFrame(motion.y);
-  }
-  return motions;
-}
-
-Detections MovedAnswer::Moved(const Detections& detections, const PictureView& picture,
-                              const PictureFit* fit) {
+// What is kept moves beyond the frame, too, and may come back; what is returned does not.
+Detections MovedAnswer::Move(Detections& kept, const PictureView& picture, const PictureFit* fit) {
   const Axes axes = AxesOf(picture, fit);
   std::vector<Rectangle> parts;
-  for (const Detection& box : detections.boxes) {
+  for (const Detection& box : kept.boxes) {
     parts.push_back(
         {PixelsBetween(box.top, box.bottom, axes.y), PixelsBetween(box.left, box.right, axes.x)});
   }
-  const std::vector<PartMotion> motions = Motions(parts, picture, fit);
-  Detections moved;
+  const std::vector<PartMotion> motions = flow_.Find(parts, picture);
+  Detections shown;
   for (size_t i = 0; i < parts.size(); ++i) {
-    auto box = cacheinf::Moved(detections.boxes[i], motions[i], axes);
-    if (box) moved.boxes.push_back(std::move(*box));
+    kept.boxes[i] = Moved(kept.boxes[i], InFrame(motions[i], axes), axes);
+    Detection box = kept.boxes[i];
+    if (!Clip(axes, box)) continue;
+    const auto thing = std::find_if(things_.begin(), things_.end(), [&](const Thing& candidate) {
+      return candidate.seen.id == box.id;
+    });
+    std::tie(thing->moved.left, thing->moved.top, thing->moved.right, thing->moved.bottom) =
+        std::tie(box.left, box.top, box.right, box.bottom);
+    shown.boxes.push_back(std::move(box));
   }
-  return moved;
+  return shown;
 }
 
-Keypoints MovedAnswer::Moved(const Keypoints& keypoints, const PictureView& picture,
-                             const PictureFit* fit) {
+Keypoints MovedAnswer::Move(Keypoints& kept, const PictureView& picture, const PictureFit* fit) {
   const Axes axes = AxesOf(picture, fit);
   const double reach = kAroundPoint * std::max(picture.width, picture.height);
   std::vector<Rectangle> parts;
-  for (const Keypoint& point : keypoints.points) {
+  for (const Keypoint& point : kept.points) {
     const double reach_x = reach * axes.x.scale;
     const double reach_y = reach * axes.y.scale;
     parts.push_back({PixelsBetween(point.y - reach_y, point.y + reach_y, axes.y),
                      PixelsBetween(point.x - reach_x, point.x + reach_x, axes.x)});
   }
-  const std::vector<PartMotion> motions = Motions(parts, picture, fit);
-  Keypoints moved = keypoints;
-  moved.points.clear();
+  const std::vector<PartMotion> motions = flow_.Find(parts, picture);
+  Keypoints shown = {{}, kept.extent, kept.has_order};
   for (size_t i = 0; i < parts.size(); ++i) {
-    const Keypoint point = cacheinf::Moved(keypoints.points[i], motions[i]);
-    if (keypoints.has_order) {
-      moved.points.push_back(Clipped(point, axes));
-    } else if (IsWithin(point, axes)) {
-      moved.points.push_back(point);
-    }
+    Keypoint& point = kept.points[i];
+    point = Moved(point, InFrame(motions[i], axes));
+    if (kept.has_order || IsWithin(point, axes)) shown.points.push_back(Clipped(point, axes));
   }
-  return moved;
+  return shown;
 }
 
 }  // namespace cacheinf

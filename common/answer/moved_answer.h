@@ -21,14 +21,15 @@ namespace cacheinf {
 // classes, embeddings, raw outputs, and maps of classes, which would need a motion for every pixel.
 // What leaves the frame is clipped to it, and left out once little of it is left.
 //
-// Points are followed from the kept picture right into the new one, not from frame to frame: the
-// errors of many short ways add up.
+// Points are followed over the pictures between, as far as MoveTo saw them: a far way at once is
+// found less often, and what a thing looks like changes (scripts/bench moved).
 class MovedAnswer {
  public:
   // Gives the boxes their ids and keeps a copy of the answer with its picture, which may be empty
   // (no pixels): then it is only repeated. A box takes the id of the box of its class that overlaps
-  // it most, greedily, by at least .3: among those of the last answer, as moved last, and those not
-  // seen in a few answers since. Others get new ids. Costs a grey copy of the picture.
+  // it most, greedily, by at least .3: of the last answer, as it was or as it was moved last,
+  // and of things unseen for a few answers. Others get new ids. Costs a small grey copy of the
+  // picture.
   void Keep(AnswerContent& content, const PictureView& model_picture);
 
   // Forgets the answer and its things, as when frames have another size. No id is given twice.
@@ -36,22 +37,22 @@ class MovedAnswer {
 
   bool has_answer() const { return content_.has_value(); }
 
-  // What was kept, as it must look in this picture; as it is if the picture has another shape.
+  // The last answer, kept or moved, as it must look in this picture; as it is if the picture has
+  // another shape.
   // `fit` says how frames become the model's pictures; null: places are in the model's pixels.
   // REQUIRES: has_answer(), and frames of one size since.
   AnswerContent MoveTo(const PictureView& model_picture, const PictureFit* fit);
 
  private:
   struct Thing {
-    Detection box;           // without parts; where it was seen or moved last
+    Detection seen;          // without parts
+    Detection moved;         // the same, where it was moved last
     int answers_unseen = 0;  // one after the other
   };
 
   void GiveIds(Detections& detections);
-  std::vector<PartMotion> Motions(const std::vector<Rectangle>& parts, const PictureView& picture,
-                                  const PictureFit* fit);
-  Detections Moved(const Detections& detections, const PictureView& picture, const PictureFit* fit);
-  Keypoints Moved(const Keypoints& keypoints, const PictureView& picture, const PictureFit* fit);
+  Detections Move(Detections& kept, const PictureView& picture, const PictureFit* fit);
+  Keypoints Move(Keypoints& kept, const PictureView& picture, const PictureFit* fit);
 
   std::optional<AnswerContent> content_;
   bool has_picture_ = false;

@@ -14,12 +14,16 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kLongestSide = 640;  // pictures are shrunk until no side is longer
+constexpr int kLongestSide = 320;  // pictures are shrunk until no side is longer
 constexpr int kMostShrunk = 64;    // times
 constexpr int kTooSmall = 16;      // pixels of a side
 
+// The way.
+constexpr size_t kMostStepsAhead = 3;
+constexpr size_t kMostSeenAhead = 8;  // pictures
+
 // Points.
-constexpr int kMostPoints = 500;
+constexpr int kMostPoints = 400;        // of all parts
 constexpr int kPicturePointsASide = 8;  // of the whole picture
 constexpr int kMostPointsASide = 6;     // of a part
 constexpr size_t kMostParts = 100;
@@ -48,10 +52,16 @@ int FactorOf(const PictureView& picture) {
                     std::min({picture.width, picture.height, kMostShrunk}));
 }
 
-// In the shrunk picture, which ends at `limit`.
-Range Shrunk(const Range& range, int factor, int limit) {
-  const int begin = std::clamp(range.begin / factor, 0, limit);
-  return {begin, std::clamp((range.end + factor - 1) / factor, begin, limit)};
+// The pixels of a range within a picture of this size.
+Range Within(double begin, double end, int size) {
+  const double last = size;
+  return {static_cast<int>(std::clamp(std::floor(begin), 0.0, last)),
+          static_cast<int>(std::clamp(std::ceil(end), 0.0, last))};
+}
+
+// First one, then the other.
+AxisMotion Then(const AxisMotion& first, const AxisMotion& second) {
+  return {first.scale * second.scale, second.Of(first.shift)};
 }
 
 }  // namespace
@@ -61,58 +71,85 @@ class PartFlow::Impl {
   Impl() { KeepOpenCvInThisThread(); }
 
   void SetReference(const PictureView& reference) {
+    if (!HaveSameShape(reference, shape_)) seen_.clear();
     shape_ = reference;
     shape_.pixels = nullptr;
     factor_ = FactorOf(reference);
     reference_.Assign(reference, factor_);
-    parts_.clear();
+    has_pyramid_ = false;
+    const auto same = std::find(seen_.begin(), seen_.end(), reference_);
+    passed_ = same == seen_.end() ? seen_.size() : static_cast<size_t>(same - seen_.begin()) + 1;
   }
 
   std::vector<PartMotion> Find(std::span<const Rectangle> parts, const PictureView& picture) {
-    const bool is_too_small = std::min(reference_.width(), reference_.height()) < kTooSmall;
-    if (is_too_small || !HaveSameShape(picture, shape_)) {
-      return std::vector<PartMotion>(parts.size());
+    std::vector<PartMotion> motions(parts.size());
+    if (!HaveSameShape(picture, shape_)) return motions;
+    if (std::min(reference_.width(), reference_.height()) < kTooSmall) return motions;
+    seen_.emplace_back().Assign(picture, factor_);
+    for (PartMotion& motion : motions) motion.is_known = true;
+    const size_t ahead = seen_.size() - passed_;
+    const size_t steps = std::min(ahead, kMostStepsAhead);
+    for (size_t i = 1; i <= steps; ++i) {
+      StepTo(seen_[passed_ + ahead * i / steps - 1], parts, motions);
     }
-    if (parts_.empty()) FindPoints(parts);
-    frame_.Assign(picture, factor_);
-    FollowThereAndBack();
-    PartMotion& whole = parts_.front().motion;
-    whole = MotionOf(parts_.front(), {});
-    std::vector<PartMotion> motions;
-    for (Part& part : std::span(parts_).subspan(1)) {
-      part.motion = MotionOf(part, whole);
-      motions.push_back(Enlarged(part.motion));
+    passed_ = seen_.size();
+    if (passed_ > kMostSeenAhead) {
+      seen_.erase(seen_.begin());
+      --passed_;
     }
-    PartMotion other = Enlarged(whole);
-    other.is_known = false;
-    motions.resize(parts.size(), other);
+    for (PartMotion& motion : motions) {
+      motion.x.shift *= factor_;
+      motion.y.shift *= factor_;
+    }
     return motions;
   }
 
  private:
-  // Some of `points_`.
-  struct Part {
+  // Which of `points_` lie in a part.
+  struct PointRange {
     size_t begin = 0;
     size_t end = 0;
-    PartMotion motion;  // in the shrunk pictures, counted from the centre of the first pixel
   };
 
-  // The first part is the whole picture.
-  void FindPoints(std::span<const Rectangle> parts) {
+  // Adds to motions how the parts, where these put them, move on to this picture; motions are in
+  // pixels of the shrunk pictures, from their edge. A picture that says nothing is passed over.
+  void StepTo(const GreyPicture& picture, std::span<const Rectangle> parts,
+              std::vector<PartMotion>& motions) {
+    if (!has_pyramid_) BuildPyramid(reference_, /*with_derivatives=*/true, reference_pyramid_);
+    has_pyramid_ = true;
+    FindPoints(parts, motions);
+    BuildPyramid(picture, /*with_derivatives=*/true, frame_pyramid_);
+    FollowThereAndBack();
+    const PartMotion whole = MotionOf(points_of_.front(), {});
+    bool is_any_known = whole.is_known;
+    for (size_t i = 0; i < motions.size(); ++i) {
+      const bool is_looked_at = i + 1 < points_of_.size();
+      PartMotion step = is_looked_at ? MotionOf(points_of_[i + 1], whole) : whole;
+      step.is_known &= is_looked_at;
+      is_any_known |= step.is_known;
+      motions[i] = {Then(motions[i].x, step.x), Then(motions[i].y, step.y),
+                    motions[i].is_known && step.is_known};
+    }
+    if (is_any_known) std::swap(reference_pyramid_, frame_pyramid_);
+  }
+
+  // Those of the whole picture come first.
+  void FindPoints(std::span<const Rectangle> parts, const std::vector<PartMotion>& motions) {
     points_.clear();
-    BuildPyramid(reference_, /*with_derivatives=*/true, reference_pyramid_);
+    points_of_.clear();
     cv::cornerMinEigenVal(reference_pyramid_.front(), quality_, kTexture);
-    const Range rows = {0, reference_.height()};
-    const Range columns = {0, reference_.width()};
-    AddPart(rows, columns, kPicturePointsASide);
+    AddPart({0, reference_.height()}, {0, reference_.width()}, kPicturePointsASide);
     const size_t count = std::min(parts.size(), kMostParts);
     if (count == 0) return;
-    const auto points_left = static_cast<double>(kMostPoints) - static_cast<double>(points_.size());
     const int points_a_side = std::min(
-        static_cast<int>(std::sqrt(points_left / static_cast<double>(count))), kMostPointsASide);
-    for (const Rectangle& part : parts.first(count)) {
-      AddPart(Shrunk(part.rows, factor_, rows.end), Shrunk(part.columns, factor_, columns.end),
-              points_a_side);
+        static_cast<int>(std::sqrt(kMostPoints / static_cast<double>(count))), kMostPointsASide);
+    for (size_t i = 0; i < count; ++i) {
+      const auto along = [&](const Range& range, const AxisMotion& motion, int size) {
+        return Within(motion.Of(static_cast<double>(range.begin) / factor_),
+                      motion.Of(static_cast<double>(range.end) / factor_), size);
+      };
+      AddPart(along(parts[i].rows, motions[i].y, reference_.height()),
+              along(parts[i].columns, motions[i].x, reference_.width()), points_a_side);
     }
   }
 
@@ -128,7 +165,7 @@ class PartFlow::Impl {
                    columns.begin + (j + 1) * columns.size() / across});
       }
     }
-    parts_.push_back({begin, points_.size(), {}});
+    points_of_.push_back({begin, points_.size()});
   }
 
   void AddBestOf(const Range& rows, const Range& columns) {
@@ -152,16 +189,7 @@ class PartFlow::Impl {
   void FollowThereAndBack() {
     returns_.assign(points_.size(), 0);
     if (points_.empty()) return;
-    BuildPyramid(frame_, /*with_derivatives=*/true, frame_pyramid_);
-    found_.resize(points_.size());
-    for (const Part& part : parts_) {
-      std::transform(points_.begin() + static_cast<ptrdiff_t>(part.begin),
-                     points_.begin() + static_cast<ptrdiff_t>(part.end),
-                     found_.begin() + static_cast<ptrdiff_t>(part.begin), [&](cv::Point2f point) {
-                       return cv::Point2f(static_cast<float>(part.motion.x.Of(point.x)),
-                                          static_cast<float>(part.motion.y.Of(point.y)));
-                     });
-    }
+    found_ = points_;
     FollowPoints(reference_pyramid_, frame_pyramid_, points_, found_, is_found_, errors_);
     back_ = points_;
     FollowPoints(frame_pyramid_, reference_pyramid_, found_, back_, is_back_, errors_);
@@ -171,7 +199,7 @@ class PartFlow::Impl {
     }
   }
 
-  PartMotion MotionOf(const Part& part, PartMotion otherwise) {
+  PartMotion MotionOf(const PointRange& part, PartMotion otherwise) {
     good_.clear();
     for (size_t i = part.begin; i < part.end; ++i) {
       if (returns_[i] != 0) good_.push_back(i);
@@ -183,7 +211,7 @@ class PartFlow::Impl {
     }
     const double scale = ScaleOfGood();
     const auto axis = [&](float cv::Point2f::*side) {
-      const double from = MedianOfGood([&](size_t i) { return points_[i].*side; });
+      const double from = MedianOfGood([&](size_t i) { return points_[i].*side; }) + 0.5;
       const double way = MedianOfGood([&](size_t i) { return found_[i].*side - points_[i].*side; });
       return AxisMotion{scale, from + way - scale * from};
     };
@@ -211,22 +239,16 @@ class PartFlow::Impl {
     return std::clamp(Median(numbers_), 1 / kMostGrown, kMostGrown);
   }
 
-  // In pixels of the picture, from its edge.
-  PartMotion Enlarged(const PartMotion& small) const {
-    const auto enlarged = [this](const AxisMotion& axis) {
-      return AxisMotion{axis.scale, factor_ * (axis.shift + 0.5 - 0.5 * axis.scale)};
-    };
-    return {enlarged(small.x), enlarged(small.y), small.is_known};
-  }
-
   PictureView shape_;  // of the reference; without pixels
   int factor_ = 1;
-  GreyPicture reference_;
-  GreyPicture frame_;
+  GreyPicture reference_;          // the last given
+  std::vector<GreyPicture> seen_;  // the last ones, one after the other
+  size_t passed_ = 0;              // of `seen_`: the parts lie as in the last of these
+  bool has_pyramid_ = false;
   std::vector<cv::Mat> reference_pyramid_;
   std::vector<cv::Mat> frame_pyramid_;
   cv::Mat quality_;
-  std::vector<Part> parts_;  // none before the first Find
+  std::vector<PointRange> points_of_;
   std::vector<cv::Point2f> points_;
   std::vector<cv::Point2f> found_;
   std::vector<cv::Point2f> back_;

@@ -31,20 +31,22 @@ struct PartMotion {
 // come back to where they began move their part: by the median of their ways, and larger or smaller
 // by the median of how far they moved apart.
 //
-// What it finds depends only on the calls since SetReference. It follows 500 points at most,
-// however many parts there are, on pictures that are shrunk until no side is longer than 640. One
-// thread at a time.
+// What it finds depends only on the calls since a reference of another shape. It follows 464 points
+// at most, however many parts there are, in three steps at most, on pictures that are shrunk until
+// no side is longer than 320. One thread at a time.
 class PartFlow {
  public:
   PartFlow();
   ~PartFlow();
 
-  // Copies a grey picture; what else is needed waits for the first Find. REQUIRES: 1 or 3 channels.
+  // Copies a small grey picture; what else is needed waits for the next Find. If this is one of the
+  // last eight pictures that Find saw, those after it help to find the way from it to the next.
+  // REQUIRES: 1 or 3 channels.
   void SetReference(const PictureView& reference);
 
-  // How the reference's parts lie in this picture, one by one. Begins where the last call for this
-  // reference found them. Nothing is known of a picture of another shape, nor of parts after the
-  // 100th. REQUIRES: a reference, and the same parts in all calls for it; they may lie beyond it.
+  // How the reference's parts lie in this picture, one by one; then it is the reference. Nothing is
+  // known of a picture of another shape, nor of parts after the 100th. Parts may lie beyond the
+  // picture. REQUIRES: a reference.
   std::vector<PartMotion> Find(std::span<const Rectangle> parts, const PictureView& picture);
 
  private:

@@ -115,6 +115,10 @@ void BenchTrace(const BenchOptions& options, BenchReport* report);
 // these take.
 void BenchPredict(const BenchOptions& options, BenchReport* report);
 
+// Answers some frames old, moved with the scene and by rivals: agreement with the dense answer to
+// the frame.
+void BenchMoved(const BenchOptions& options, BenchReport* report);
+
 // Single operators, by every backend, on some of their pixels and on all.
 void BenchOperators(const BenchOptions& options, BenchReport* report);
 

@@ -62,6 +62,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/answer/head_trial", {"common/answer", "common/config/configured_model"}},
     {"common/answer/overlay", {"common/answer", "common/source"}},
     {"common/tracker", {"common/config/tracker_config"}},
+    {"common/answer/moved_answer", {"common/answer", "common/tracker"}},
     {"common/reuse", {"common/tracker", "common/config", "common/exec"}},
     {"common/canvas", {"common/reuse"}},
     {"common/guard", {"common/reuse", "common/answer", "common/plan"}},

@@ -94,6 +94,20 @@ void Paste(const World& world, Range rows, Range columns, TestPicture* picture) 
   }
 }
 
+void PasteThing(const World& world, int width, int height, double left, double top, double scale,
+                TestPicture* picture) {
+  for (int y = 0; y < picture->height; ++y) {
+    for (int x = 0; x < picture->width; ++x) {
+      const double u = (x + 0.5 - left) / scale;
+      const double v = (y + 0.5 - top) / scale;
+      if (u < 0 || u >= width || v < 0 || v >= height) continue;
+      for (int c = 0; c < picture->channels; ++c) {
+        picture->Pixel(y, x)[c] = ToByte(world.At(u, v, c));
+      }
+    }
+  }
+}
+
 Homography Shift(double x, double y) { return {{{1, 0, x}, {0, 1, y}, {0, 0, 1}}}; }
 
 Homography Turn(double angle, double scale, double x, double y, double shift_x, double shift_y) {

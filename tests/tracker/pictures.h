@@ -50,6 +50,9 @@ void ChangeLight(double gain, double offset, TestPicture* picture);
 void Fill(Range rows, Range columns, uint8_t level, TestPicture* picture);
 // Pixels of another world in a rectangle.
 void Paste(const World& world, Range rows, Range columns, TestPicture* picture);
+// A thing: what another world has at 0…height, 0…width, put here and enlarged.
+void PasteThing(const World& world, int width, int height, double left, double top, double scale,
+                TestPicture* picture);
 
 Homography Shift(double x, double y);
 // Turned by `angle` (radians) and scaled about (x, y), then shifted.

@@ -55,6 +55,7 @@ std::vector<AnswerContent> EveryContent() {
   thing.keypoints = {point};
   thing.corners = {point, point, point, point};
   thing.mask = {4, 3, {5, 2, 5}};
+  thing.id = 6;
   return {RawOutputs{{{"out", {1, 2}, 0, 1, 0.5}, {"nan", {1}, nan, nan, nan}}},
           Classification{{{0, 0.75f}}},
           ClassMap{2, 1, {0, 1}},

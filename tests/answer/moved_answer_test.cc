@@ -1,0 +1,291 @@
+#include "common/answer/moved_answer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/tracker/pictures.h"
+
+// An old answer moves with what it shows, and boxes keep their ids.
+
+namespace cacheinf {
+namespace {
+
+// Frames are twice as large as the model's pictures, which have bars on both sides.
+constexpr int kFrameWidth = 400;
+constexpr int kFrameHeight = 300;
+constexpr int kModelWidth = 260;
+constexpr int kModelHeight = 150;
+constexpr int kBar = 30;
+
+PictureFit Fit() {
+  PictureSpec spec;
+  spec.width = kModelWidth;
+  spec.height = kModelHeight;
+  spec.fit = PictureSpec::Fit::kLetterbox;
+  return PictureFit(spec, kFrameWidth, kFrameHeight);
+}
+
+// A thing of 100×60 pixels of the frame, as the model sees it.
+struct Thing {
+  uint32_t world = 2;
+  double left = 0;
+  double top = 0;
+};
+
+TestPicture Scene(const std::vector<Thing>& things) {
+  TestPicture picture = Photograph(World(1), {}, kModelWidth, kModelHeight);
+  for (const Thing& thing : things) {
+    PasteThing(World(thing.world), 50, 30, kBar + thing.left / 2, thing.top / 2, 1, &picture);
+  }
+  return picture;
+}
+
+Detection BoxOf(const Thing& thing, int label = 0, float score = 0.9f) {
+  return {{label, score}, thing.left, thing.top, thing.left + 100, thing.top + 60};
+}
+
+void ExpectAt(const Detection& box, double left, double top, double right, double bottom) {
+  EXPECT_NEAR(box.left, left, 1);
+  EXPECT_NEAR(box.top, top, 1);
+  EXPECT_NEAR(box.right, right, 1);
+  EXPECT_NEAR(box.bottom, bottom, 1);
+}
+
+using Ids = std::vector<int64_t>;
+
+class MovedAnswerTest : public ::testing::Test {
+ protected:
+  // The ids that the boxes get.
+  Ids Keep(std::vector<Detection> boxes, const TestPicture& picture) {
+    AnswerContent content = Detections{std::move(boxes)};
+    answer_.Keep(content, picture.view());
+    return IdsOf(std::get<Detections>(content).boxes);
+  }
+
+  std::vector<Detection> MoveTo(const TestPicture& picture) {
+    return std::get<Detections>(answer_.MoveTo(picture.view(), &fit_)).boxes;
+  }
+
+  static Ids IdsOf(const std::vector<Detection>& boxes) {
+    Ids ids;
+    for (const Detection& box : boxes) ids.push_back(box.id);
+    return ids;
+  }
+
+  const PictureFit fit_ = Fit();
+  const TestPicture blank_{kModelWidth, kModelHeight, 3, 90};
+  MovedAnswer answer_;
+};
+
+TEST_F(MovedAnswerTest, BoxesFollowTheirThingsAndKeepTheirIds) {
+  const Thing one = {2, 40, 50};
+  const Thing other = {3, 220, 180};
+  EXPECT_FALSE(answer_.has_answer());
+  EXPECT_EQ(Keep({BoxOf(one), BoxOf(other, 4, 0.5f)}, Scene({one, other})), (Ids{1, 2}));
+  ASSERT_TRUE(answer_.has_answer());
+  const auto moved = MoveTo(Scene({{2, 58, 44}, {3, 204, 200}}));
+  ASSERT_EQ(IdsOf(moved), (Ids{1, 2}));
+  ExpectAt(moved[0], 58, 44, 158, 104);
+  ExpectAt(moved[1], 204, 200, 304, 260);
+  EXPECT_EQ(moved[1].label.index, 4);
+  EXPECT_EQ(moved[1].label.score, 0.5f);
+}
+
+TEST_F(MovedAnswerTest, KeypointsCornersAndMaskGoWithTheBox) {
+  const Thing thing = {2, 40, 50};
+  Detection box = BoxOf(thing);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  box.keypoints = {{50, 60, 0.5f}, {nan, nan, 0}, {2, 60, 0.25f}};
+  box.corners = {{40, 80, 1}, {-20, 50, 1}, {140, 80, 1}, {90, 110, 1}};
+  // The pixels of columns 60 to 62, rows 70 to 79.
+  box.mask = {kFrameWidth, kFrameHeight, {60 * kFrameHeight + 70}};
+  for (int i = 0; i < 3; ++i) {
+    box.mask.lengths.push_back(10);
+    box.mask.lengths.push_back(i < 2 ? kFrameHeight - 10 : 337 * kFrameHeight + 220);
+  }
+  Keep({box}, Scene({thing}));
+  const Detection moved = MoveTo(Scene({{2, 24, 62}})).at(0);
+  EXPECT_NEAR(moved.keypoints[0].x, 34, 1);
+  EXPECT_NEAR(moved.keypoints[0].y, 72, 1);
+  EXPECT_EQ(moved.keypoints[0].score, 0.5f);
+  EXPECT_TRUE(std::isnan(moved.keypoints[1].x));
+  EXPECT_EQ(moved.keypoints[2].x, 0) << "clipped";
+  EXPECT_NEAR(moved.corners[1].x, -36, 1) << "corners may lie beyond";
+  EXPECT_NEAR(moved.corners[3].y, 122, 1);
+  int64_t sum = 0;
+  int64_t inside = 0;
+  for (size_t i = 0; i < moved.mask.lengths.size(); ++i) {
+    sum += moved.mask.lengths[i];
+    if (i % 2 == 1) inside += moved.mask.lengths[i];
+  }
+  EXPECT_EQ(sum, kFrameWidth * kFrameHeight);
+  EXPECT_NEAR(inside, 30, 3);
+  EXPECT_NEAR(moved.mask.lengths[0], 44 * kFrameHeight + 82, kFrameHeight + 1);
+}
+
+TEST_F(MovedAnswerTest, AMaskKeepsItsRunsWhileNothingMoves) {
+  const Thing thing = {2, 40, 50};
+  Detection box = BoxOf(thing);
+  box.mask = {kFrameWidth, kFrameHeight, {0, 700, 300, 7, 1}};
+  box.mask.lengths.push_back(kFrameWidth * kFrameHeight - 1008);
+  Keep({box}, Scene({thing}));
+  EXPECT_EQ(MoveTo(Scene({thing})).at(0).mask.lengths, box.mask.lengths);
+}
+
+TEST_F(MovedAnswerTest, WhatLeavesTheFrameIsClippedThenDropped) {
+  const auto after = [](int frames) {
+    return Photograph(World(1), Shift(-6 * frames, 0), kModelWidth, kModelHeight);
+  };
+  Keep({BoxOf({2, 280, 100})}, after(0));
+  ExpectAt(MoveTo(after(1)).at(0), 292, 100, 392, 160);
+  for (int i = 2; i <= 8; ++i) ExpectAt(MoveTo(after(i)).at(0), 280 + 12 * i, 100, 400, 160);
+  EXPECT_TRUE(MoveTo(after(9)).empty());
+  ExpectAt(MoveTo(after(8)).at(0), 376, 100, 400, 160);  // it comes back
+}
+
+TEST_F(MovedAnswerTest, MoreOfAThingAtTheEdgeComesIntoView) {
+  const Thing thing = {2, -40, 100};
+  Detection box = BoxOf(thing);
+  box.left = 0;
+  Keep({box}, Scene({thing}));
+  ExpectAt(MoveTo(Scene({{2, -20, 104}})).at(0), 0, 104, 80, 164);
+}
+
+TEST_F(MovedAnswerTest, NewAnswersTakeOverIdsByPlaceAndClass) {
+  const Thing one = {2, 40, 50};
+  const Thing other = {3, 100, 70};
+  EXPECT_EQ(Keep({BoxOf(one), BoxOf(other)}, blank_), (Ids{1, 2}));
+  EXPECT_EQ(Keep({BoxOf(other), BoxOf(one)}, blank_), (Ids{2, 1})) << "in another order";
+  // Both overlap the first; the nearer one is the same thing.
+  EXPECT_EQ(Keep({BoxOf({2, 60, 60}), BoxOf({2, 44, 50})}, blank_), (Ids{2, 1}));
+  EXPECT_EQ(Keep({BoxOf(one, 7)}, blank_), (Ids{3})) << "of another class";
+}
+
+TEST_F(MovedAnswerTest, AThingUnseenForSomeAnswersIsTheSameAgain) {
+  const Thing thing = {2, 40, 50};
+  EXPECT_EQ(Keep({BoxOf(thing)}, blank_), (Ids{1}));
+  for (int i = 0; i < 5; ++i) Keep({}, blank_);
+  EXPECT_EQ(Keep({BoxOf(thing)}, blank_), (Ids{1}));
+  for (int i = 0; i < 6; ++i) Keep({}, blank_);
+  EXPECT_EQ(Keep({BoxOf(thing)}, blank_), (Ids{2}));
+}
+
+TEST_F(MovedAnswerTest, AFastThingKeepsItsIdWhereItWasMoved) {
+  const Thing thing = {2, 40, 50};
+  const Thing later = {2, 112, 50};
+  Keep({BoxOf(thing)}, Scene({thing}));
+  for (const double left : {64, 88, 112}) MoveTo(Scene({{2, left, 50}}));
+  EXPECT_EQ(Keep({BoxOf(later)}, Scene({later})), (Ids{1}));
+  EXPECT_EQ(Keep({BoxOf({2, 200, 50})}, blank_), (Ids{2})) << "nothing said where it went";
+}
+
+TEST_F(MovedAnswerTest, WhatIsForgottenIsNotKnownAgain) {
+  Keep({BoxOf({2, 40, 50})}, blank_);
+  answer_.Forget();
+  EXPECT_FALSE(answer_.has_answer());
+  EXPECT_EQ(Keep({BoxOf({2, 40, 50})}, blank_), (Ids{2}));
+}
+
+TEST_F(MovedAnswerTest, KeypointsMoveAsWhatIsAroundThem) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Thing thing = {2, 40, 50};
+  AnswerContent content = Keypoints{{{90, 80, 0.5f}, {300, 200, 0.25f}, {nan, nan, 0}}, 400};
+  answer_.Keep(content, Scene({thing}).view());
+  const auto moved = std::get<Keypoints>(answer_.MoveTo(Scene({{2, 52, 40}}).view(), &fit_));
+  ASSERT_EQ(moved.points.size(), 3u);
+  EXPECT_EQ(moved.extent, 400);
+  EXPECT_NEAR(moved.points[0].x, 102, 1);
+  EXPECT_NEAR(moved.points[0].y, 70, 1);
+  EXPECT_EQ(moved.points[0].score, 0.5f);
+  EXPECT_NEAR(moved.points[1].x, 300, 0.5);
+  EXPECT_NEAR(moved.points[1].y, 200, 0.5);
+  EXPECT_TRUE(std::isnan(moved.points[2].x));
+}
+
+TEST_F(MovedAnswerTest, PointsWithoutOrderAreDroppedBeyondTheFrame) {
+  AnswerContent content = Keypoints{{{20, 80, 0.5f}, {300, 200, 0.25f}}, 400, /*has_order=*/false};
+  const TestPicture before = Photograph(World(1), {}, kModelWidth, kModelHeight);
+  const TestPicture after = Photograph(World(1), Shift(16, 0), kModelWidth, kModelHeight);
+  answer_.Keep(content, before.view());
+  const auto moved = std::get<Keypoints>(answer_.MoveTo(after.view(), &fit_));
+  ASSERT_EQ(moved.points.size(), 1u);
+  EXPECT_NEAR(moved.points[0].x, 268, 1);
+}
+
+TEST_F(MovedAnswerTest, AllElseIsRepeated) {
+  const TestPicture before = Photograph(World(1), {}, kModelWidth, kModelHeight);
+  const TestPicture after = Photograph(World(1), Shift(16, 0), kModelWidth, kModelHeight);
+  AnswerContent content = ClassMap{2, 1, {0, 5}};
+  answer_.Keep(content, before.view());
+  EXPECT_EQ(std::get<ClassMap>(answer_.MoveTo(after.view(), &fit_)).classes,
+            (std::vector<int32_t>{0, 5}));
+  content = Classification{{{3, 0.5f}}};
+  answer_.Keep(content, before.view());
+  EXPECT_EQ(std::get<Classification>(answer_.MoveTo(after.view(), &fit_)).best[0].index, 3);
+  content = Embedding{{0.5f, 2}};
+  answer_.Keep(content, before.view());
+  EXPECT_EQ(std::get<Embedding>(answer_.MoveTo(after.view(), &fit_)).numbers,
+            (std::vector<float>{0.5f, 2}));
+}
+
+TEST_F(MovedAnswerTest, TensorsHaveNoPictureAndAreRepeated) {
+  AnswerContent content = Detections{{BoxOf({2, 40, 50})}};
+  answer_.Keep(content, PictureView());
+  const auto moved = std::get<Detections>(answer_.MoveTo(PictureView(), nullptr)).boxes;
+  ASSERT_EQ(IdsOf(moved), (Ids{1}));
+  EXPECT_EQ(moved[0].left, 40);
+}
+
+TEST_F(MovedAnswerTest, WithoutAFitPlacesAreTheModelsPixels) {
+  const TestPicture before = Photograph(World(1), {}, kModelWidth, kModelHeight);
+  const TestPicture after = Photograph(World(1), Shift(-6, 3), kModelWidth, kModelHeight);
+  AnswerContent content = Detections{{{{0, 0.9f}, 50, 40, 120, 100}}};
+  answer_.Keep(content, before.view());
+  const auto moved = std::get<Detections>(answer_.MoveTo(after.view(), nullptr)).boxes;
+  ExpectAt(moved.at(0), 56, 37, 126, 97);
+}
+
+TEST_F(MovedAnswerTest, OddBoxesAndPicturesStayAsTheyAre) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Detection> boxes = {{{0, 0.9f}, nan, 50, 140, 110},
+                                  {{0, 0.9f}, 40, -infinity, 140, infinity},
+                                  {{0, 0.9f}, 1e300, 0, 2e300, 10},
+                                  {{0, 0.9f}, 40, 50, 140, 110}};
+  for (int i = 0; i < 200; ++i) boxes.push_back({{1, 0.5f}, i * 1.0, 10, i + 100.0, 90});
+  const TestPicture scene = Photograph(World(1), {}, kModelWidth, kModelHeight);
+  const TestPicture other_size(kModelWidth / 2, kModelHeight, 3);
+  for (const TestPicture* const before : {&blank_, &scene}) {
+    for (const TestPicture* const after : {&blank_, &scene, &other_size}) {
+      Keep(boxes, *before);
+      const auto moved = MoveTo(*after);
+      ASSERT_EQ(moved.size(), boxes.size() - 1) << "but one that lies far beyond";
+      EXPECT_TRUE(std::isnan(moved[0].left));
+      EXPECT_EQ(moved[1].bottom, infinity);
+      EXPECT_NEAR(moved[2].left, 40, 0.5);
+      EXPECT_NEAR(moved.back().left, 199, 0.5);
+    }
+  }
+}
+
+TEST_F(MovedAnswerTest, TheSamePicturesGiveTheSameBits) {
+  const Thing thing = {2, 40, 50};
+  const auto left_of_moved = [&] {
+    MovedAnswer answer;
+    AnswerContent content = Detections{{BoxOf(thing)}};
+    answer.Keep(content, Scene({thing}).view());
+    answer.MoveTo(Scene({{2, 50, 52}}).view(), &fit_);
+    return std::get<Detections>(answer.MoveTo(Scene({{2, 61, 55}}).view(), &fit_)).boxes[0].left;
+  };
+  EXPECT_EQ(left_of_moved(), left_of_moved());
+}
+
+}  // namespace
+}  // namespace cacheinf
