@@ -38,6 +38,10 @@ int MostRepeats(const RobotConfig& config) {
   return config.mode == RobotConfig::Mode::kEveryK ? config.every - 1 : 0;
 }
 
+bool Fits(const PictureFit& fit, const Picture& picture) {
+  return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
+}
+
 PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
   if (!bandwidth) return {};
   return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
@@ -53,11 +57,11 @@ PlanChooser::Goal GoalOf(const RobotConfig& config) {
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock)
+             const Clock& clock, ConnectToServer connect)
     : config_(config),
       clock_(ParseEmulation(config.server.emulate).slowdown, clock),
       executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock_,
-                                                clock)),
+                                                clock, std::move(connect))),
       reader_(state().graph(), config.model_config.decoder),
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),
@@ -76,15 +80,37 @@ Robot::~Robot() = default;
 void Robot::WantSchedule(const Profile& profile) { executor_->WantSchedule(ToJsonText(profile)); }
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
+  Begin(frame, verdict, waited);
+  while (true) {
+    if (std::optional<Answer> answer = Step()) return *std::move(answer);
+  }
+}
+
+void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   clock_.EndWait();
   executor_->MeetServer([this] { return HasPlans(); });
-  const auto begin = clock_.Now();
+  begin_ = clock_.Now();
   Fit(frame);
+  current_ = EmptyAnswer(frame, waited);
   if (verdict.forget) kept_.reset();
-  const bool repeats = kept_ && repeats_ < most_repeats_;
-  Answer answer = repeats ? Repeat(frame, begin) : Compute(frame, verdict, begin, waited);
+  repeats_ = kept_ && repeats_ < most_repeats_ ? repeats_ + 1 : 0;
+  if (repeats_ == 0) BeginComputing(frame, verdict);
+}
+
+Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
+  Answer answer;
+  answer.frame = answer.computed_from = frame.index;
+  answer.stamp = frame.stamp;
+  answer.deadline_ms = config_.deadline_ms;
+  answer.emulation = config_.server.emulate;
   answer.times.waited = waited;
   return answer;
+}
+
+std::optional<Answer> Robot::Step(nanoseconds look_at) {
+  if (repeats_ > 0) return Repeat();
+  if (!executor_->Step(look_at)) return std::nullopt;
+  return Read();
 }
 
 std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
@@ -92,7 +118,11 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict
   const auto begin = clock_.Now();
   std::optional<FrameWork> work = executor_->Refresh(model_picture(), verdict);
   if (config_.mode == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
-    Compute(frame, verdict, begin);
+    current_.computed_from = frame.index;
+    BeginComputing(frame, verdict);
+    while (!executor_->Step()) {
+    }
+    (void)Read();
     work.emplace();
   }
   const nanoseconds took = clock_.Now() - begin;
@@ -100,40 +130,68 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict
   return Refreshed{*work, took};
 }
 
-Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
-  ++repeats_;
-  Answer answer;
-  answer.frame = frame.index;
-  answer.stamp = frame.stamp;
-  answer.deadline_ms = config_.deadline_ms;
-  answer.emulation = config_.server.emulate;
-  answer.computed_from = kept_->computed_from;
-  answer.content = kept_->content;
+bool Robot::StandBy() {
+  clock_.EndWait();
+  return executor_->StandBy();
+}
+
+std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
+  if (!moved_.has_answer()) return std::nullopt;
+  if (fit_ && !Fits(*fit_, frame.picture)) return std::nullopt;
+  clock_.EndWait();
+  const auto begin = clock_.Now();
+  const bool is_current = frame.index == current_.frame;
+  PictureView picture = model_picture();
+  if (fit_ && !is_current) picture = Resize(frame, newer_pixels_);
+  Answer answer = EmptyAnswer(frame, waited);
+  answer.is_moved = true;
+  answer.computed_from = moved_from_;
+  answer.content = moved_.MoveTo(picture, fit());
   answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
 
-Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds begin,
-                      nanoseconds waited) {
-  const FittedFrame fitted = Resize(frame);
-  const auto prepared = clock_.Now();
+void Robot::NoteAgreement(const Plan& plan, double agreement, double weight) {
+  if (chooser_) chooser_->NoteAgreement(plan, agreement, weight);
+}
+
+Answer Robot::Repeat() {
+  Answer answer = current_;
+  answer.computed_from = kept_->computed_from;
+  answer.content = kept_->content;
+  answer.times.preprocess = clock_.Now() - begin_;
+  return answer;
+}
+
+void Robot::BeginComputing(const Frame& frame, const Verdict& verdict) {
+  FittedFrame fitted = {.index = frame.index};
+  if (fit_) {
+    fitted.picture = Resize(frame, pixels_);
+    fitted.place = fit_->place();
+  } else {
+    fitted.tensor = frame.tensor.view();
+  }
+  prepared_ = clock_.Now();
   FollowPlan();
-  executor_->Decide(fitted, verdict, Due(begin - waited));
-  executor_->Execute();
+  executor_->Decide(fitted, verdict, Due(begin_ - current_.times.waited));
+  executor_->Begin();
+}
+
+// The answer, once its outputs are there.
+Answer Robot::Read() {
   const Execution& execution = executor_->Commit();
   const auto computed = clock_.Now();
-  Answer answer;
-  answer.frame = answer.computed_from = frame.index;
-  answer.stamp = frame.stamp;
-  answer.deadline_ms = config_.deadline_ms;
-  answer.emulation = config_.server.emulate;
+  Answer answer = current_;
   static_cast<FrameExpense&>(answer) = execution;
   answer.content = reader_.Read(outputs(), Seen());
+  moved_.Keep(answer.content, config_.deadline_ms > 0 ? model_picture() : PictureView());
+  moved_from_ = answer.computed_from;
   if (most_repeats_ > 0) kept_ = answer;
-  repeats_ = 0;
-  answer.times.preprocess = prepared - begin;
-  answer.times.compute = computed - prepared;
+  answer.times.waited = current_.times.waited;
+  answer.times.preprocess = prepared_ - begin_;
+  answer.times.compute = computed - prepared_;
   answer.times.decode = clock_.Now() - computed;
+  repeats_ = 0;
   decode_ = answer.times.decode;
   if (chooser_) NoteFrame(answer);
   return answer;
@@ -184,10 +242,8 @@ void Robot::FollowPlan() {
 
 void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = executor_->last();
-  const Plan& plan = executor_->plan();
-  const bool is_followed = execution.kind == plan.kind;
-  answer.plan = ToText(is_followed ? plan : Plan());
-  if (is_followed) {
+  answer.plan = ToText(plan());
+  if (execution.kind == executor_->plan().kind) {
     answer.predicted = std::chrono::duration_cast<nanoseconds>(
         std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
   }
@@ -219,9 +275,7 @@ void Robot::Fit(const Frame& frame) {
   const Picture& picture = frame.picture;
   if (picture.empty()) return FitTensor(frame);
   if (spec.width == 0) throw InputError("the model takes tensors, but the source gives pictures");
-  const bool has_new_size = !fit_ || fit_->columns().frame_size != picture.width ||
-                            fit_->rows().frame_size != picture.height;
-  if (!has_new_size) return;
+  if (fit_ && Fits(*fit_, picture)) return;
   try {
     fit_ = std::make_shared<const PictureFit>(spec, picture.width, picture.height);
   } catch (const InputError& error) {
@@ -229,6 +283,7 @@ void Robot::Fit(const Frame& frame) {
   }
   // Kept results are of another picture.
   kept_.reset();
+  moved_.Forget();
   executor_->SetPlaceOfFrames(fit_->place());
 }
 
@@ -246,15 +301,15 @@ void Robot::FitTensor(const Frame& frame) {
   fit_.reset();
 }
 
-FittedFrame Robot::Resize(const Frame& frame) {
-  if (!fit_) return {.index = frame.index, .tensor = frame.tensor.view()};
+PictureView Robot::Resize(const Frame& frame, std::vector<uint8_t>& pixels) const {
+  const PictureView view = {nullptr, fit_->spec().width, fit_->spec().height, fit_->channels()};
   if (frame.fitted) {
-    pixels_ = *frame.fitted;
+    pixels = *frame.fitted;
   } else {
-    pixels_.resize(model_picture().byte_count());
-    fit_->Resize(frame.picture, {0, fit_->spec().height}, pixels_.data());
+    pixels.resize(view.byte_count());
+    fit_->Resize(frame.picture, {0, view.height}, pixels.data());
   }
-  return {.index = frame.index, .picture = model_picture(), .place = fit_->place()};
+  return {pixels.data(), view.width, view.height, view.channels};
 }
 
 std::optional<ClassMap> Robot::recomputed() const {
@@ -275,6 +330,11 @@ PictureView Robot::model_picture() const {
 PictureView Robot::seen_picture() const { return executor_->last().seen; }
 
 bool Robot::sees_moved() const { return !Seen().model_from_seen.IsIdentity(); }
+
+Plan Robot::plan() const {
+  const Plan& planned = executor_->plan();
+  return executor_->last().kind == planned.kind ? planned : Plan();
+}
 
 const FrameDecision* Robot::decision() const {
   return repeats_ > 0 ? nullptr : executor_->last().decision;

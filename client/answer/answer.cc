@@ -161,10 +161,10 @@ void VisitFields(const AnswerContent& content, auto& visit) {
 }
 
 void VisitFields(const GuardState& guard, auto& visit) {
-  visit("level", guard.level, "How much is reused.");
+  visit("level", guard.level, "How much the robot reuses of its own results.");
   visit("agreement", guard.agreement,
-        "Estimated agreement with dense answers, 0 to 1; missing before a sample had anything to "
-        "compare.");
+        "Estimated agreement with dense answers, 0 to 1, of answers by the same plan; missing "
+        "before a sample had anything to compare.");
   visit.Yes("in_doubt", guard.is_in_doubt,
             "Too few samples had anything to compare, or one of the last was bad.");
 }
@@ -188,6 +188,9 @@ void VisitFields(const Answer& answer, auto& visit) {
   visit("frame", answer.frame, "Number of the frame, from 0.");
   visit("computed_from", answer.computed_from,
         "Number of the frame that the content is from: this one or an earlier one.");
+  visit.Yes("moved", answer.is_moved,
+            "The content is an earlier frame's, moved as the scene has since: the frame's own "
+            "answer is not there in time. A later line may have that.");
   visit("stamp_ms", answer.stamp, "When the frame was captured, by the source's clock.");
   visit("latency_ms", answer.latency(),
         "From the stamp of a live frame, or the reading of a recorded one, to this answer.");

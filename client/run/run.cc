@@ -21,6 +21,7 @@
 #include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
+#include "client/run/frame_loop.h"
 #include "client/run/head_watch.h"
 #include "client/run/overlay_video.h"
 #include "client/run/summary.h"
@@ -29,8 +30,11 @@
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/slowed_clock.h"
 #include "common/base/status_line.h"
+#include "common/exec/frame_decision.h"
 #include "common/guard/guard.h"
+#include "common/link/emulated_link.h"
 #include "common/model/picture.h"
 #include "common/reuse/reuse_timing.h"
 #include "common/reuse/settings.h"
@@ -44,6 +48,8 @@ namespace {
 
 constexpr size_t kFramesAhead = 2;
 constexpr size_t kLiveFramesWaiting = 1;  // the newest
+// While a step goes on. Each is answered then, if only by a moved answer.
+constexpr size_t kLiveFramesWithDeadline = 8;
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -86,13 +92,16 @@ class Publisher {
     picture_ = output.picture;
   }
 
-  // Reads all it needs from the robot before writing anything: reading may lose a GPU.
+  // Reads all it needs from the robot before writing anything: reading may lose a GPU. Of a frame's
+  // answers, and of frames that a later one overtook, a video shows the first.
   void Publish(const Frame& frame, const Answer& answer) {
-    if (dump_) dump_->Write(answer.frame, robot_.outputs());
+    if (dump_ && !answer.is_moved) dump_->Write(answer.frame, robot_.outputs());
     std::optional<ClassMap> recomputed;
-    if (overlay_ || !picture_.empty()) recomputed = robot_.recomputed();
+    const bool draws = overlay_ || !picture_.empty();
+    if (draws && !answer.is_moved) recomputed = robot_.recomputed();
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
-    if (overlay_) {
+    if (overlay_ && frame.index > drawn_) {
+      drawn_ = frame.index;
       const PictureFit& fit = *robot_.fit();
       Picture drawn = DrawAnswer(frame.picture, fit, answer.content, robot_.reader());
       if (recomputed) drawn = OutlineRecomputed(drawn, fit, *recomputed);
@@ -116,6 +125,7 @@ class Publisher {
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
   std::optional<OverlayVideo> overlay_;
+  int64_t drawn_ = -1;  // the last frame of the video
 
   struct Published {
     Frame frame;
@@ -133,16 +143,16 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict,
-                                      std::chrono::nanoseconds waited) {
+  // Returns whether the robot has begun with it.
+  bool BeginOrSkip(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds waited) {
     try {
-      Answer answer = robot_.Process(frame, verdict, waited);
+      robot_.Begin(frame, verdict, waited);
       LogNewSize(frame.picture);
-      return answer;
+      return true;
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
       if (count_++ == 0) first_reason_ = error.what();
-      return std::nullopt;
+      return false;
     }
   }
 
@@ -232,6 +242,14 @@ class Run {
         compile_(compile),
         source_(source),
         clock_(clock),
+        loop_(
+            source, config.deadline_ms, clock,
+            [this](const Frame& frame) { return TimeWaited(frame); },
+            [this](const Frame& frame, const Answer& answer, bool is_last) {
+              publisher_.Publish(frame, answer);
+              summary_.AddMoved(answer, is_last);
+            }),
+        guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock),
         robot_(std::in_place, model, config, clock),
         publisher_(config, *robot_, source),
         intake_(*robot_) {
@@ -241,10 +259,6 @@ class Run {
       LogWarning(fmt::format(
           "the server gets nothing to compute: mode {} is the robot alone; mode cacheinf uses both",
           NameOf(config.mode)));
-    }
-    if (config.UsesServer() && config.guard.is_on) {
-      LogInfo(fmt::format("the guard is off in mode {}: it watches over mode cache alone",
-                          NameOf(config.mode)));
     }
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
@@ -258,10 +272,13 @@ class Run {
   // Returns the source's next frame. While it waits for a live one, a robot with a server measures
   // itself. A recording leaves no time for that: what its frames take corrects rough figures.
   std::optional<Frame> Next() {
-    const bool is_idle = profile_ && source_.is_live() && robot_->link_statistics();
-    if (is_idle) profile_->Resume();
-    std::optional<Frame> frame = source_.Next();
-    if (is_idle) profile_->Pause();
+    const bool is_idle = source_.is_live() && robot_->link_statistics();
+    while (is_idle && !loop_.HasNext() && robot_->StandBy()) {
+    }
+    const bool measures = is_idle && profile_;
+    if (measures) profile_->Resume();
+    std::optional<Frame> frame = loop_.Next(*robot_);
+    if (measures) profile_->Pause();
     WantScheduleIfMeasured();
     return frame;
   }
@@ -301,6 +318,7 @@ class Run {
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.queue = source_.count();
+    summary_.queue.dropped += loop_.dropped();
     summary_.interrupted = is_interrupted;
     return summary_;
   }
@@ -318,9 +336,9 @@ class Run {
     if (check_) start_ += check_->time_spent();
     timing_ = {};
     if (config_.check > 0) check_.emplace(model, config_, clock_);
-    if (config_.mode == RobotConfig::Mode::kCache && config_.guard.is_on) {
+    if (config_.KeepsResults() && config_.guard.is_on) {
       guard_.emplace(model, config_.guard, Resolve(config_.cache, config_.tracker.change),
-                     config_.model_config.decoder, clock_);
+                     config_.model_config.decoder, guard_clock_, config_.UsesServer());
     }
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
     if (!NeedsProfile(config_)) return;
@@ -341,14 +359,13 @@ class Run {
   };
 
   void Handle(const Frame& frame, Step& step) {
-    const GuardState state = guard_ ? guard_->state() : GuardState();
     Verdict wanted = guard_ ? guard_->verdict() : Verdict();
     wanted.is_slow = timing_.is_slow();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
-    step.answer = intake_.ProcessOrSkip(frame, verdict, TimeWaited(frame));
-    if (!step.answer) return;
+    if (!intake_.BeginOrSkip(frame, verdict, TimeWaited(frame))) return;
+    step.answer = loop_.Finish(*robot_, frame);
     Answer& answer = *step.answer;
-    if (guard_) answer.guard = state;
+    if (guard_) answer.guard = guard_->state(robot_->plan());
     step.current = FrameStep::kPublish;
     publisher_.Publish(frame, answer);
     step.current = FrameStep::kCheck;
@@ -359,8 +376,14 @@ class Run {
     if (recorder_) recorder_->Keep(frame, answer, *robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
-    if (guard_) Guarded(answer);
+    if (guard_) BeginSample(answer);
     step.current = FrameStep::kRefresh;
+    Refresh(frame, answer);
+    step.current = FrameStep::kGuard;
+    UseIdleTime();
+  }
+
+  void Refresh(const Frame& frame, const Answer& answer) {
     const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
     if (config_.mode == RobotConfig::Mode::kCache) {
       const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
@@ -379,10 +402,27 @@ class Run {
     return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
   }
 
-  void Guarded(const Answer& answer) {
-    guard_->Judge({*robot_->decision(), answer.content, robot_->outputs(), robot_->model_picture(),
+  // Of a record nothing waits, so a sample is judged at once, and every run takes the same.
+  void BeginSample(const Answer& answer) {
+    const FrameDecision* const decision = robot_->decision();
+    guard_->Begin({answer.frame, robot_->plan(),
+                   decision != nullptr && decision->kind == FrameDecision::Kind::kWhole,
+                   robot_->sees_moved(), answer.content, robot_->outputs(), robot_->model_picture(),
                    robot_->seen_picture(), robot_->fit()});
-    if (recorder_ && !guard_->alarm().empty()) recorder_->Record("guard", guard_->alarm());
+    while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
+  }
+
+  // Until the next frame comes.
+  void UseIdleTime() {
+    while (guard_ && guard_->is_open() && !loop_.HasNext()) StepGuard();
+  }
+
+  void StepGuard() {
+    const std::optional<JudgedSample> judged = guard_->Step();
+    if (judged) robot_->NoteAgreement(judged->plan, judged->agreement, judged->weight);
+    if (judged && recorder_ && !guard_->alarm().empty()) {
+      recorder_->Record("guard", guard_->alarm());
+    }
   }
 
   void KeepFailure(const Frame& frame, const Step& step, const char* error) {
@@ -399,6 +439,8 @@ class Run {
   const Compiler& compile_;
   FrameQueue& source_;
   const Clock& clock_;
+  FrameLoop loop_;
+  const SlowedClock guard_clock_;       // as the robot's own
   std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
   std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
   std::optional<DenseCheck> check_;
@@ -433,7 +475,8 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
-  FrameQueue queue(std::move(source), is_live ? kLiveFramesWaiting : kFramesAhead, pace);
+  const size_t most_live = config.deadline_ms > 0 ? kLiveFramesWithDeadline : kLiveFramesWaiting;
+  FrameQueue queue(std::move(source), is_live ? most_live : kFramesAhead, pace);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }

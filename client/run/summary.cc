@@ -14,6 +14,7 @@ namespace cacheinf {
 
 CACHEINF_FIELDS(MemoryReport, arena_bytes, second_bytes, no_cache_bytes, cache_all_bytes,
                 activation_bytes, persistent_bytes, lower_bound_bytes, scratch_bytes)
+CACHEINF_FIELDS(PlanSamples, samples, bad_samples, agreement, fails)
 CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
 
 namespace {
@@ -188,8 +189,15 @@ std::string ToText(const GuardReport& guard) {
   }
   text += fmt::format(", {} samples", guard.samples);
   text += EvidenceText(guard.samples_with_evidence, guard.samples);
-  return text +
-         fmt::format(", {} of them bad, {} changes of level\n", guard.bad_samples, guard.changes);
+  text += fmt::format(", {} of them bad, {} changes of level\n", guard.bad_samples, guard.changes);
+  for (const auto& [plan, samples] : guard.plans) {
+    text += fmt::format(
+        "{:<9}{} agrees with dense answers by {:.4f}{}, in {} samples, {} of them bad\n",
+        samples.fails ? "warning" : "sampled", plan, samples.agreement,
+        samples.fails ? fmt::format(", below the least of {}", guard.least) : "", samples.samples,
+        samples.bad_samples);
+  }
+  return text;
 }
 
 Json Describe(const GuardReport& guard) {
@@ -199,6 +207,9 @@ Json Describe(const GuardReport& guard) {
   json.update(WriteFields<SampleCounts>(guard));
   for (size_t i = 0; i < guard.frames.size(); ++i) {
     json["frames"][NameOf(static_cast<SafetyLevel>(i))] = guard.frames[i];
+  }
+  for (const auto& [plan, samples] : guard.plans) {
+    json["plans"][plan] = WriteFields(samples);
   }
   json["sample_ms"] = Describe(guard.time);
   json["arena_bytes"] = guard.arena_bytes;
@@ -304,6 +315,14 @@ void Summary::Add(const Answer& answer) {
   }
 }
 
+void Summary::AddMoved(const Answer& answer, bool is_only_one) {
+  ++moved;
+  if (!is_only_one) return;
+  ++frames;
+  ++overtaken;
+  latency.Add(answer.latency());
+}
+
 void Summary::Add(const Robot::Refreshed& refreshed) {
   refresh.Add(refreshed.took);
   work.AddRefresh(refreshed.work);
@@ -341,8 +360,13 @@ std::string ToText(const Summary& summary) {
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
                       latency.PercentileMs(0.99));
   if (summary.deadline_ms > 0) {
-    text += fmt::format("late     {} answers took more than {} ms\n", summary.late,
+    text += fmt::format("late     {} computed answers took more than {} ms", summary.late,
                         summary.deadline_ms);
+    if (summary.moved > 0) {
+      text += fmt::format("; {} frames had an earlier answer in time, moved with the scene",
+                          summary.moved);
+    }
+    text += '\n';
   }
   if (summary.fresh < summary.frames) {
     text += fmt::format("mode     {}: own frame computed for {} of {} answers\n", summary.mode,
@@ -383,6 +407,8 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"frames", summary.frames},
                {"fresh", summary.fresh},
                {"late", summary.late},
+               {"moved", summary.moved},
+               {"overtaken", summary.overtaken},
                {"skipped", summary.skipped},
                {"dropped", summary.queue.dropped},
                {"most_dropped_at_once", summary.queue.most_dropped},

@@ -4,14 +4,24 @@ namespace cacheinf {
 
 FieldTable GuardConfig::Fields() {
   return {
-      Field{"state", MakeSwitch(is_on),
-            "Whether a guard watches over mode \"cache\". It computes samples of the answers "
-            "exactly, and reuses less if they agree too little.",
-            "Turn it off if its memory (a second set of maps) or its time is missing, and the "
-            "settings are known to fit."}
+      Field{
+          "state", MakeSwitch(is_on),
+          "Whether a guard watches over modes \"cache\", \"remote\", \"split\" and \"cacheinf\". "
+          "The robot computes samples of the answers exactly, from its own pictures. Where its own "
+          "answers agree too little it reuses less; of a server's it says so.",
+          "Turn it off if its memory (a second set of maps) or its time is missing, and the "
+          "settings are known to fit."}
           .Flag("--guard"),
-      Field{"share", &share, "Work that samples may take per frame, as a share of a dense run's.",
-            "Raise it to find bad answers sooner, lower it for a higher frame rate."}
+      Field{
+          "share", &share,
+          "Work that samples may take per frame, as a share of a dense run's: at .05 one dense run "
+          "in 20 frames. Twice that while too few samples had anything to compare, four times "
+          "while one of the last was bad. Of a live source samples are computed while no frame "
+          "waits, layer by layer, so a frame waits for a layer at most; but where no time is idle, "
+          "those of the robot's own answers are computed all the same, and those of a server's not "
+          "at all. A robot whose dense run takes 2 s spends .1 s of idle time a frame.",
+          "Raise it to find bad answers sooner, lower it for a higher frame rate, or for a weak "
+          "robot that should rest while a server computes."}
           .Between(1e-6, 1),
       Field{"least", &least,
             "The least agreement with dense answers: the share with the dense answer's class, the "

@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Watches over mode cache by computing samples exactly (common/guard/guard.h).
+// Watches over answers by computing samples exactly (common/guard/guard.h).
 struct GuardConfig {
   bool is_on = true;
   double share = 0.05;  // of a dense run's work that samples may take per frame

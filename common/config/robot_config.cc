@@ -205,7 +205,8 @@ FieldTable RobotConfig::Fields() {
             "Set it to debug to see more, to warning to see less."}
           .Flag("--log-level"),
       Field{"cache", CacheFields(), "What is computed in mode \"cache\"."},
-      Field{"guard", guard.Fields(), "What watches over mode \"cache\"."},
+      Field{"guard", guard.Fields(),
+            "What watches over answers that reuse results or come from a server."},
       Field{"preprocess", model_config.preprocess.Fields(),
             "How a frame becomes the model's input. A packed model brings its own."},
       Field{"decoder", model_config.decoder.Fields(), "How the model's output becomes an answer."},

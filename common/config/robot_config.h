@@ -73,7 +73,7 @@ struct RobotConfig {
   LogLevel log_level = LogLevel::kInfo;
   CacheConfig cache;      // mode cache
   TrackerConfig tracker;  // likewise
-  GuardConfig guard;      // likewise
+  GuardConfig guard;      // that, and modes with a server
   ModelConfig model_config;
   OutputConfig output;
   RecordConfig record;

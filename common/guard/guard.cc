@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/answer/outputs.h"
 #include "common/answer/seen_picture.h"
-#include "common/exec/frame_decision.h"
+#include "common/exec/layout.h"
+#include "common/exec/stages.h"
 
 namespace cacheinf {
 namespace {
@@ -21,15 +23,26 @@ bool HasBands(const AnswerReader& reader, const Graph& graph) {
          graph.value(graph.outputs.front()).is_map();
 }
 
-std::optional<AgreementSample> SampleOf(const Agreement& agreement) {
-  if (agreement.frames_with_evidence() == 0) return std::nullopt;
-  if (const auto* classes = agreement.classes()) return AgreementSample{*classes->top_1(), 1};
-  if (const auto* keypoints = agreement.keypoints()) return AgreementSample{*keypoints->Pck(), 1};
-  if (const auto* boxes = agreement.detections()) {
-    return AgreementSample{*boxes->F1(),
-                           static_cast<double>(boxes->answer_boxes() + boxes->dense_boxes())};
-  }
-  return AgreementSample{std::max(0.0, 1 - agreement.relative_error()->mean().value_or(1)), 1};
+std::optional<AgreementSample> Compare(const Detections& answer, const Detections& exact) {
+  DetectionAgreement boxes;
+  boxes.Add(answer, exact);
+  if (!boxes.F1()) return std::nullopt;
+  return AgreementSample{*boxes.F1(),
+                         static_cast<double>(boxes.answer_boxes() + boxes.dense_boxes())};
+}
+
+std::optional<AgreementSample> Compare(const Keypoints& answer, const Keypoints& exact) {
+  KeypointAgreement keypoints;
+  keypoints.Add(answer, exact);
+  if (!keypoints.Pck()) return std::nullopt;
+  return AgreementSample{*keypoints.Pck(), 1};
+}
+
+// Whether the outputs' numbers are compared.
+bool IsOfNumbers(const AnswerContent& content) {
+  return !std::holds_alternative<ClassMap>(content) &&
+         !std::holds_alternative<Detections>(content) &&
+         !std::holds_alternative<Keypoints>(content);
 }
 
 // Whether either map tells classes apart in these rows, or they differ.
@@ -68,46 +81,110 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
 }
 
 Guard::Guard(std::shared_ptr<const CompiledModel> model, const GuardConfig& config,
-             const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock)
+             const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock,
+             bool has_server)
     : state_(std::move(model)),
       reader_(state_.graph(), decoder),
       clock_(clock),
-      sampling_(state_.graph(), config, settings, HasBands(reader_, state_.graph())) {}
+      least_(config.least),
+      sampling_(state_.graph(), config, settings,
+                !has_server && HasBands(reader_, state_.graph())) {}
 
-void Guard::Judge(const AnsweredFrame& answered) {
-  const FrameDecision& decision = answered.decision;
-  const bool is_whole = decision.kind == FrameDecision::Kind::kWhole;
-  const Sample* const sample = sampling_.Next(is_whole, decision.frame);
-  if (sample == nullptr) return;
+void Guard::Begin(const AnsweredFrame& answered) {
+  last_plan_ = answered.plan;
+  std::optional<Sample> sample = sampling_.Next(answered.plan, answered.is_whole, answered.frame);
+  if (!sample) return;
+  const bool is_raw = std::holds_alternative<RawOutputs>(answered.content);
+  // What a server saw elsewhere than in the frame is not here.
+  if (is_raw && answered.sees_moved && sample->plan.kind == Plan::Kind::kRemote) {
+    return sampling_.Judge(*sample, std::nullopt);
+  }
+  sample_ = std::move(sample);
+  stage_ = 0;
+  taken_ = {};
+  const PictureView& picture = is_raw ? answered.seen : answered.picture;
+  pixels_.assign(picture.pixels, picture.pixels + picture.byte_count());
+  picture_ = picture;
+  picture_.pixels = pixels_.data();
+  fit_.reset();
+  if (answered.fit != nullptr) fit_.emplace(*answered.fit);
+  content_ = answered.content;
+  if (IsOfNumbers(content_)) ReadOutputs(answered.outputs, numbers_);
+}
+
+std::optional<JudgedSample> Guard::Step() {
+  clock_.EndWait();
   const auto begin = clock_.Now();
-  sampling_.Judge(Compare(answered, *sample), decision.frame);
-  time_.Add(clock_.Now() - begin);
+  TakeStage();
+  const bool is_last = stage_ == state_.stage_count();
+  std::optional<AgreementSample> agreement;
+  if (is_last) agreement = Compare();
+  taken_ += clock_.Now() - begin;
+  if (!is_last) return std::nullopt;
+  time_.Add(taken_);
+  const Sample sample = *std::exchange(sample_, std::nullopt);
+  sampling_.Judge(sample, agreement);
+  if (!agreement) return std::nullopt;
+  return JudgedSample{*agreement, sample.frame, sample.plan};
+}
+
+std::optional<JudgedSample> Guard::Finish() {
+  std::optional<JudgedSample> judged;
+  while (is_open()) judged = Step();
+  return judged;
 }
 
 GuardReport Guard::report() const {
-  return {sampling_.counts(), state(), time_, state_.memory().arena_bytes};
+  return {sampling_.counts(),         state(last_plan_), sampling_.plans(), least_, time_,
+          state_.memory().arena_bytes};
 }
 
-std::optional<AgreementSample> Guard::Compare(const AnsweredFrame& answered, const Sample& sample) {
-  const bool is_raw = std::holds_alternative<RawOutputs>(answered.content);
-  state_.SetPicture(is_raw ? answered.seen : answered.picture);
-  if (sample.is_whole) {
-    state_.Run();
-  } else {
-    state_.Run(sample.operators);
+void Guard::TakeStage() {
+  if (stage_ == 0) state_.SetPicture(picture_);
+  if (!sample_->is_whole) return TakeStageOfBand();
+  if (stage_ == 0) state_.BeginDense();
+  state_.Step();
+  stage_ = state_.next_stage();
+  if (stage_ == state_.stage_count()) state_.Commit();
+}
+
+// The state keeps nothing, so each operator is a stage of its own.
+void Guard::TakeStageOfBand() {
+  const RowPlan& rows = sample_->operators;
+  const std::vector<Stage>& stages = state_.layout().stages;
+  if (state_.backend().RunsLater()) {
+    state_.Run(rows);
+    stage_ = stages.size();
+    return;
   }
-  const AnswerContent exact = reader_.Read(state_, {answered.fit, {}});
+  while (stage_ < stages.size() && rows[stages[stage_].root].empty()) ++stage_;
+  rows_.assign(rows.size(), {});
+  if (stage_ == stages.size()) return;
+  const OpId op = stages[stage_++].root;
+  rows_[op] = rows[op];
+  state_.Run(rows_);
+}
+
+std::optional<AgreementSample> Guard::Compare() {
+  const AnswerContent exact = reader_.Read(state_, {fit_ ? &*fit_ : nullptr, {}});
   if (const auto* map = std::get_if<ClassMap>(&exact)) {
-    const Range rows = sample.is_whole ? Range{0, map->height} : sample.rows;
-    const auto& answer = std::get<ClassMap>(answered.content);
+    const Range rows = sample_->is_whole ? Range{0, map->height} : sample_->rows;
+    const auto& answer = std::get<ClassMap>(content_);
     if (!HaveEvidence(answer, *map, rows)) return std::nullopt;
     return CompareRows(answer, *map, rows);
   }
-  ReadOutputs(answered.outputs, numbers_);
+  if (const auto* boxes = std::get_if<Detections>(&exact)) {
+    return cacheinf::Compare(std::get<Detections>(content_), *boxes);
+  }
+  if (const auto* points = std::get_if<Keypoints>(&exact)) {
+    return cacheinf::Compare(std::get<Keypoints>(content_), *points);
+  }
   ReadOutputs(state_, exact_numbers_);
   Agreement agreement;
-  agreement.Add(answered.content, numbers_, exact, exact_numbers_);
-  return SampleOf(agreement);
+  agreement.Add(content_, numbers_, exact, exact_numbers_);
+  if (agreement.frames_with_evidence() == 0) return std::nullopt;
+  if (const auto* classes = agreement.classes()) return AgreementSample{*classes->top_1(), 1};
+  return AgreementSample{std::max(0.0, 1 - agreement.relative_error()->mean().value_or(1)), 1};
 }
 
 }  // namespace cacheinf

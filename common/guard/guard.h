@@ -1,10 +1,14 @@
 #ifndef CACHEINF_COMMON_GUARD_GUARD_H_
 #define CACHEINF_COMMON_GUARD_GUARD_H_
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/answer/agreement.h"
 #include "common/answer/answers.h"
@@ -16,13 +20,13 @@
 #include "common/config/model_config.h"
 #include "common/exec/model_state.h"
 #include "common/guard/sampling.h"
+#include "common/model/graph/geometry.h"
 #include "common/model/picture.h"
+#include "common/plan/plan.h"
 #include "common/reuse/settings.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
-
-struct FrameDecision;
 
 // How far these rows of a map of classes agree with the exact ones: the intersection over union,
 // averaged over the exact rows' most frequent class and all others that cover at least a hundredth
@@ -34,14 +38,19 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
 
 // What a guard reports.
 struct GuardReport : SampleCounts {
-  GuardState state;        // at the end
-  LatencyHistogram time;   // taken by samples
-  size_t arena_bytes = 0;  // of the state that computes samples
+  GuardState state;                          // of the last answer's plan, at the end
+  std::map<std::string, PlanSamples> plans;  // that a server had a part in, as text
+  double least = 0;                          // as configured
+  LatencyHistogram time;                     // taken by samples
+  size_t arena_bytes = 0;                    // of the state that computes samples
 };
 
 // An answer, and what it was made from.
 struct AnsweredFrame {
-  const FrameDecision& decision;  // not a refresh
+  int64_t frame;
+  Plan plan;        // that computed it
+  bool is_whole;    // nothing was reused
+  bool sees_moved;  // what the network saw lies elsewhere than in the frame
   const AnswerContent& content;
   FrameOutputs outputs;
   PictureView picture;    // the frame, fitted to the model
@@ -49,9 +58,23 @@ struct AnsweredFrame {
   const PictureFit* fit;  // of the frame to the picture
 };
 
-// Judges some answers that reuse what is stored (sampling.h), once they are out. Computes a sample
-// exactly, from the frame alone, with a state that keeps nothing: mostly a band of random rows for
-// a segmentation, with all that they need of earlier layers; otherwise the whole answer.
+// A sample that had anything to compare.
+struct JudgedSample : AgreementSample {
+  int64_t frame = 0;
+  Plan plan;
+};
+
+// Judges some answers that reuse what is stored, or that a server had a part in (sampling.h), once
+// they are out. Computes a sample exactly, from the frame alone, on this machine, with a state that
+// keeps nothing: mostly a band of random rows for a segmentation, with all that they need of
+// earlier layers; otherwise, and always where there may be a server, the whole answer.
+//
+// That takes steps, of a stage at most, and no step waits. So a frame goes first by nobody taking
+// the next step, and a sample may stay open while other frames are answered. It remains that of its
+// frame, and its verdict takes effect once it is judged:
+//
+//   guard.Begin(answered);                                  // after every answer
+//   while (guard.is_open() && nothing_else_to_do()) guard.Step();
 //
 // Agreement is top-1, F1 or PCK (agreement.h); for raw outputs, 1 minus the relative error against
 // a dense run of what the network saw; for segmentations, CompareRows. A sample of boxes weighs as
@@ -60,26 +83,54 @@ struct AnsweredFrame {
 class Guard {
  public:
   // Model, settings and decoder must be those of the answers. The clock must outlive the guard.
+  // `has_server`: whether a server may have a part in answers.
   Guard(std::shared_ptr<const CompiledModel> model, const GuardConfig& config,
-        const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock);
+        const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock,
+        bool has_server = false);
 
-  // Call it for every answer, once it is out and before the refresh.
-  void Judge(const AnsweredFrame& answered);
+  // Call it for every answer, once it is out and before the refresh. Opens a sample of some, if
+  // none is open, and keeps what that needs of the frame.
+  void Begin(const AnsweredFrame& answered);
+  bool is_open() const { return sample_.has_value(); }
+  // Computes a stage of the open sample (of a band on a backend that only notes them, all). The
+  // last one judges. Returns the sample then, if it had anything to compare. REQUIRES: one is open.
+  std::optional<JudgedSample> Step();
+  // Takes the Steps left. REQUIRES: a sample is open.
+  std::optional<JudgedSample> Finish();
+  // Whether the open sample is of the robot's own answer, and another one is due. Finish it then:
+  // where there is never time for a step, nothing else would find what the cache gets wrong.
+  bool is_overdue() const { return sampling_.is_overdue() && IsAlone(sample_->plan); }
 
   // See Sampling.
-  GuardState state() const { return sampling_.state(); }
+  GuardState state(const Plan& plan) const { return sampling_.state(plan); }
   Verdict verdict() const { return sampling_.verdict(); }
   const std::string& alarm() const { return sampling_.alarm(); }
 
   GuardReport report() const;
 
  private:
-  std::optional<AgreementSample> Compare(const AnsweredFrame& answered, const Sample& sample);
+  // Of the open sample.
+  void TakeStage();
+  void TakeStageOfBand();
+  std::optional<AgreementSample> Compare();
 
   ModelState state_;
   AnswerReader reader_;
   const Clock& clock_;
+  const double least_;
   Sampling sampling_;
+  Plan last_plan_;
+
+  // The open sample.
+  std::optional<Sample> sample_;
+  size_t stage_ = 0;  // the next one
+  std::chrono::nanoseconds taken_{};
+  RowPlan rows_;  // of one stage of a band
+  // The answer that it is of.
+  PictureView picture_;  // of pixels_
+  std::vector<uint8_t> pixels_;
+  std::optional<PictureFit> fit_;
+  AnswerContent content_;
   OutputNumbers numbers_;
   OutputNumbers exact_numbers_;
   LatencyHistogram time_;

@@ -23,7 +23,7 @@ bool SafetyLevels::Add(const AgreementSample& sample) {
   if (last_.size() > samples_) last_.pop_front();
   const bool is_good = IsGood(sample);
   good_ = is_good ? good_ + 1 : 0;
-  if (MustFall()) {
+  if (is_failing() && at_ + 1 < levels_.size()) {
     if (is_on_trial_) patience_ = std::min(2 * patience_, kLongestPatience * first_patience_);
     Enter(at_ + 1, /*is_on_trial=*/false);
     return true;
@@ -50,10 +50,7 @@ std::optional<double> SafetyLevels::estimate() const {
   return sum / weight;
 }
 
-bool SafetyLevels::MustFall() const {
-  if (at_ + 1 == levels_.size()) return false;
-  return CountBad() >= kLeastBad && *estimate() < least_;
-}
+bool SafetyLevels::is_failing() const { return CountBad() >= kLeastBad && *estimate() < least_; }
 
 bool SafetyLevels::is_suspicious() const { return CountBad() > 0; }
 

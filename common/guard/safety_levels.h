@@ -35,6 +35,9 @@ class SafetyLevels {
   std::optional<double> estimate() const;  // nothing without a sample at this level
   bool IsGood(const AgreementSample& sample) const { return sample.agreement >= least_; }
 
+  // Whether the last samples agree too little: two were bad, and the estimate is.
+  bool is_failing() const;
+
   // Whether one of the last samples was bad. Another may come soon then.
   bool is_suspicious() const;
 
@@ -42,7 +45,6 @@ class SafetyLevels {
   bool is_in_doubt() const { return last_.size() < samples_ || is_suspicious(); }
 
  private:
-  bool MustFall() const;
   std::ptrdiff_t CountBad() const;
   void Enter(size_t at, bool is_on_trial);
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/log.h"
 #include "common/model/graph/cost.h"
@@ -22,6 +23,16 @@ constexpr int kFramesBeforeFirst = 8;
 constexpr int kSamplesOfAnEstimate = 8;
 constexpr int kPatience = 16;  // good samples in a row before a bolder level is tried
 constexpr uint64_t kSeed = 1;  // for the samples' places
+
+SafetyLevels OneLevel(double least) {
+  return SafetyLevels({SafetyLevel::kNormal}, kSamplesOfAnEstimate, kPatience, least);
+}
+
+// Which samples are counted together. Where a split is cut says little of its agreement.
+std::string KeyOf(Plan plan) {
+  plan.cuts.clear();
+  return ToText(plan);
+}
 
 const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
 
@@ -46,6 +57,7 @@ Sampling::Sampling(const Graph& graph, const GuardConfig& config, const ReuseSet
       share_(config.share),
       least_(config.least),
       levels_(LevelsFor(settings), kSamplesOfAnEstimate, kPatience, least_),
+      unknown_(OneLevel(least_)),
       random_(kSeed) {
   if (has_bands) {
     const int height = static_cast<int>(FirstOutput(graph).shape[2]);
@@ -56,61 +68,93 @@ Sampling::Sampling(const Graph& graph, const GuardConfig& config, const ReuseSet
   saved_ = std::max(0.0, next_.cost - kFramesBeforeFirst * share_);
 }
 
-const Sample* Sampling::Next(bool is_whole, int64_t frame) {
+std::optional<Sample> Sampling::Next(const Plan& plan, bool is_whole, int64_t frame) {
   ++counts_.frames[static_cast<size_t>(levels_.level())];
+  must_forget_ = false;
   alarm_.clear();
-  if (!IsDue()) return nullptr;
-  if (frames_to_wait_ > 0) {
-    --frames_to_wait_;
-    return nullptr;
+  if (!IsDue(plan)) return std::nullopt;
+  is_overdue_ = is_open_;
+  if (is_open_) return std::nullopt;
+  if (IsAlone(plan)) {
+    if (frames_to_wait_ > 0) {
+      --frames_to_wait_;
+      return std::nullopt;
+    }
+    const bool is_dense = levels_.level() == SafetyLevel::kDense;
+    // A whole answer says nothing about reuse, and one right after it looks too good.
+    if (is_whole && !is_dense) {
+      if (!is_put_off_) frames_to_wait_ = Random(kMostFramesToWait);
+      is_put_off_ = true;
+      return std::nullopt;
+    }
+    is_put_off_ = false;
+    if (is_dense) {
+      Spend();
+      AddAlone({}, frame);
+      return std::nullopt;
+    }
   }
-  const bool is_dense = levels_.level() == SafetyLevel::kDense;
-  // A whole answer says nothing about reuse, and one right after it looks too good.
-  if (is_whole && !is_dense) {
-    if (!is_put_off_) frames_to_wait_ = Random(kMostFramesToWait);
-    is_put_off_ = true;
-    return nullptr;
-  }
-  is_put_off_ = false;
-  if (!is_dense) return &next_;
-  Spend();
-  Add({}, frame);
-  return nullptr;
+  is_open_ = true;
+  Sample sample = Spend();
+  sample.frame = frame;
+  sample.plan = plan;
+  return sample;
 }
 
-void Sampling::Judge(const std::optional<AgreementSample>& agreement, int64_t frame) {
+void Sampling::Judge(const Sample& sample, const std::optional<AgreementSample>& agreement) {
+  is_open_ = is_overdue_ = false;
   ++counts_.samples;
-  counts_.whole_samples += next_.is_whole ? 1 : 0;
-  Spend();
+  counts_.whole_samples += sample.is_whole ? 1 : 0;
   if (agreement) {
     ++counts_.samples_with_evidence;
-    Add(*agreement, frame);
+    if (IsAlone(sample.plan)) {
+      AddAlone(*agreement, sample.frame);
+    } else {
+      AddWithServer(*agreement, sample.plan, sample.frame);
+    }
   } else if (counts_.samples_with_evidence == 0 && counts_.samples == kSamplesBeforeComplaint) {
     LogWarning(
         fmt::format("guard: frame {}: none of {} samples had anything to compare; it is in doubt "
                     "until one has",
-                    frame, counts_.samples));
+                    sample.frame, counts_.samples));
   }
 }
 
-GuardState Sampling::state() const {
-  const bool is_dense = levels_.level() == SafetyLevel::kDense;
-  return {levels_.level(), levels_.estimate(), !is_dense && levels_.is_in_doubt()};
+GuardState Sampling::state(const Plan& plan) const {
+  const SafetyLevels& samples = SamplesOf(plan);
+  const bool is_dense = samples.level() == SafetyLevel::kDense;
+  return {levels_.level(), samples.estimate(), !is_dense && samples.is_in_doubt()};
 }
 
-double Sampling::Haste() const {
-  if (levels_.level() == SafetyLevel::kDense) return 1;
-  if (levels_.is_suspicious()) return kHasteInSuspicion;
-  return levels_.is_in_doubt() ? kHasteWithoutEvidence : 1;
+std::map<std::string, PlanSamples> Sampling::plans() const {
+  std::map<std::string, PlanSamples> plans;
+  for (const auto& [key, of] : with_server_) {
+    plans[key] = {of.samples, of.bad_samples, *of.last.estimate(), of.last.is_failing()};
+  }
+  return plans;
 }
 
-void Sampling::Spend() {
+const SafetyLevels& Sampling::SamplesOf(const Plan& plan) const {
+  if (IsAlone(plan)) return levels_;
+  const auto found = with_server_.find(KeyOf(plan));
+  return found == with_server_.end() ? unknown_ : found->second.last;
+}
+
+double Sampling::Haste(const Plan& plan) const {
+  const SafetyLevels& samples = SamplesOf(plan);
+  // What is known to be wrong, and does not become better by looking, is no cause for haste.
+  if (samples.level() == SafetyLevel::kDense || samples.is_failing()) return 1;
+  if (samples.is_suspicious()) return kHasteInSuspicion;
+  return samples.is_in_doubt() ? kHasteWithoutEvidence : 1;
+}
+
+Sample Sampling::Spend() {
   saved_ -= next_.cost;
-  next_ = Choose();
+  return std::exchange(next_, Choose());
 }
 
-bool Sampling::IsDue() {
-  saved_ += Haste() * share_;
+bool Sampling::IsDue(const Plan& plan) {
+  saved_ += Haste(plan) * share_;
   if (saved_ < next_.cost) return false;
   // However long there was nothing to sample, only one sample is due.
   saved_ = std::min(saved_, next_.cost + share_);
@@ -136,12 +180,13 @@ int Sampling::Random(int count) {
   return static_cast<int>(random_() % static_cast<uint64_t>(count));
 }
 
-void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
+void Sampling::AddAlone(const AgreementSample& agreement, int64_t frame) {
   const SafetyLevel before = levels_.level();
   const bool is_good = levels_.IsGood(agreement);
   const bool has_changed = levels_.Add(agreement);
   if (!is_good) {
     ++counts_.bad_samples;
+    must_forget_ = true;
     alarm_ = fmt::format("an answer agrees with a dense one by {:.3f}, below the least of {:.3f}",
                          agreement.agreement, least_);
   }
@@ -156,6 +201,24 @@ void Sampling::Add(const AgreementSample& agreement, int64_t frame) {
     LogWarning(
         "guard: reused results do not agree at any level, so the robot computes frames whole");
   }
+}
+
+void Sampling::AddWithServer(const AgreementSample& agreement, const Plan& plan, int64_t frame) {
+  WithServer& of =
+      with_server_.try_emplace(KeyOf(plan), WithServer{OneLevel(least_)}).first->second;
+  (void)of.last.Add(agreement);
+  ++of.samples;
+  if (of.last.IsGood(agreement)) return;
+  ++counts_.bad_samples;
+  ++of.bad_samples;
+  alarm_ =
+      fmt::format("an answer by {} agrees with a dense one by {:.3f}, below the least of {:.3f}",
+                  ToText(plan), agreement.agreement, least_);
+  if (of.is_reported || !of.last.is_failing()) return;
+  of.is_reported = true;
+  LogWarning(fmt::format(
+      "guard: frame {}: answers by {} agree with dense ones by {:.3f}, below the least of {:.3f}",
+      frame, ToText(plan), *of.last.estimate(), least_));
 }
 
 }  // namespace cacheinf

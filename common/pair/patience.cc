@@ -125,7 +125,6 @@ Patience::Times Patience::SortedAlone(Alone alone) const {
   return times;
 }
 
-// Returns the shorter of the last two times, or 0 before the first frame.
 Patience::Time Patience::ExpectedOfServer() const {
   if (server_.empty()) return Time(0);
   const Time last = server_.back();

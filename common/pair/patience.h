@@ -59,6 +59,9 @@ class Patience {
   // How long the robot computed alone, not counting what it waited for the server before.
   void NoteAlone(Alone alone, Time took);
 
+  // Returns the shorter of its last two times, or 0 before the first answer.
+  Time ExpectedOfServer() const;
+
   // The next server may be another one.
   void ForgetServer();
 
@@ -72,7 +75,6 @@ class Patience {
   Time LongestWait(Alone alone) const;
   Time WaitFor(Time left, const Times& alone, const Agreements& agreements) const;
   Times SortedAlone(Alone alone) const;
-  Time ExpectedOfServer() const;
 
   std::array<Times, 2> alone_;  // by Alone
   Times server_;                // kNever: no answer

@@ -31,6 +31,11 @@ std::optional<Frame> FrameQueue::First() {
   return std::exchange(first_, std::nullopt);
 }
 
+bool FrameQueue::HasNext() {
+  const std::lock_guard lock(mutex_);
+  return !waiting_.empty();
+}
+
 std::optional<Frame> FrameQueue::Next() {
   std::unique_lock lock(mutex_);
   if (pace_ != nullptr && !start_) {

@@ -13,9 +13,12 @@
 #include "common/canvas/make_geometry.h"
 #include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/guard/guard.h"
 #include "common/model/picture.h"
+#include "common/plan/plan.h"
+#include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "common/source/frame_source.h"
 #include "common/tracker/tracker.h"
@@ -45,9 +48,17 @@ class Answering {
     return !work.is_dense;
   }
 
+  // Lets the guard judge the answer, all at once if it does.
   void Judge() {
+    Begin();
+    if (guard_.is_open()) guard_.Finish();
+  }
+
+  void Begin() {
     const Reuse& reuse = reused_.reuse();
-    guard_.Judge({reuse.decision(), content_, state_, picture(), reuse.seen(), &*fit_});
+    const bool is_whole = reuse.decision().kind == FrameDecision::Kind::kWhole;
+    guard_.Begin({reuse.decision().frame, Plan(), is_whole, false, content_, state_, picture(),
+                  reuse.seen(), &*fit_});
   }
 
   void Refresh() { reused_.Refresh(picture(), guard_.verdict()); }
@@ -57,7 +68,7 @@ class Answering {
     return {pixels_.data(), spec.width, spec.height, fit_->channels()};
   }
   const AnswerContent& content() const { return content_; }
-  const Guard& guard() const { return guard_; }
+  Guard& guard() { return guard_; }
 
  private:
   ReuseSettings settings_;

@@ -25,6 +25,7 @@
 #include "common/model/graph/graph.h"
 #include "common/model/passes/passes.h"
 #include "common/model/picture.h"
+#include "common/plan/plan.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_source.h"
 #include "tests/guard/answering.h"
@@ -257,7 +258,7 @@ class PlantedCausesTest : public ::testing::Test {
       Frame frame;
       frame.index = i;
       frame.picture = canvas.picture();
-      const SafetyLevel before = answering.guard().state().level;
+      const SafetyLevel before = answering.guard().state(Plan()).level;
       answering.Answer(frame);
       dense.SetPicture(answering.picture());
       dense.Run();
@@ -265,7 +266,7 @@ class PlantedCausesTest : public ::testing::Test {
                     std::get<Detections>(reader.Read(dense, {&fit, {}})));
       answering.Judge();
       answering.Refresh();
-      outcome.falls += answering.guard().state().level > before ? 1 : 0;
+      outcome.falls += answering.guard().state(Plan()).level > before ? 1 : 0;
     }
     outcome.loss = 1 - agreement.F1().value_or(1);
     return outcome;

@@ -11,6 +11,7 @@
 #include "common/config/model_setup.h"
 #include "common/config/robot_config.h"
 #include "common/model/passes/passes.h"
+#include "common/plan/plan.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/guard/answering.h"
@@ -125,7 +126,7 @@ class GuardTest : public ::testing::Test {
     levels_.clear();
     alarms_ = 0;
     while (const std::optional<Frame> frame = source->Next()) {
-      levels_.push_back(guard.state().level);
+      levels_.push_back(guard.state(Plan()).level);
       answering.Answer(*frame);
       if (frame->index >= 60 - judged_frames) {
         dense.SetPicture(answering.picture());
@@ -264,8 +265,83 @@ TEST_F(GuardTest, RawMapsAreComparedWithWhatTheNetworkSaw) {
   EXPECT_GE(guard.report().samples, 10);
   EXPECT_EQ(guard.report().whole_samples, guard.report().samples);
   EXPECT_EQ(guard.report().bad_samples, 0);
-  EXPECT_GT(*guard.state().agreement, 0.9);
-  EXPECT_EQ(guard.state().level, SafetyLevel::kNormal);
+  EXPECT_GT(*guard.state(Plan()).agreement, 0.9);
+  EXPECT_EQ(guard.state(Plan()).level, SafetyLevel::kNormal);
+}
+
+// Answers are exact and the camera moves, so that a sample agrees with its own frame's answer
+// alone.
+TEST_F(GuardTest, ASampleThatStaysOpenIsOfItsOwnFrame) {
+  for (const auto kind : {DecoderConfig::Kind::kSegmentation, DecoderConfig::Kind::kRaw}) {
+    RobotConfig config = Demo();
+    config.source = "generated:seed=5,frames=120,width=128,height=96,shapes=6,camera=travel";
+    config.model_config.decoder = {};
+    config.model_config.decoder.kind = kind;
+    config.cache.policy = CacheConfig::Policy::kExact;
+    config.cache.most_work = 0.0;
+    Answering answering(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, clock_);
+    Guard& guard = answering.guard();
+    const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+    int64_t begun = -1;
+    int judged = 0;
+    while (const std::optional<Frame> frame = source->Next()) {
+      answering.Answer(*frame);
+      const bool was_open = guard.is_open();
+      answering.Begin();
+      if (!guard.is_open()) continue;
+      if (!was_open) begun = frame->index;
+      for (int i = 0; i < 3 && guard.is_open(); ++i) {
+        const std::optional<JudgedSample> sample = guard.Step();
+        if (!sample) continue;
+        EXPECT_EQ(sample->frame, begun);
+        EXPECT_LT(sample->frame, frame->index);
+        EXPECT_EQ(sample->agreement, 1.0);
+        ++judged;
+      }
+    }
+    EXPECT_GE(judged, 5);
+  }
+}
+
+TEST_F(GuardTest, ASampleTakesEffectOnceItIsJudged) {
+  RobotConfig config = Frozen();
+  config.guard.share = 0.001;
+  Answering answering(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, clock_);
+  Guard& guard = answering.guard();
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+  for (int i = 0; i < 20; ++i) {
+    answering.Answer(*source->Next());
+    answering.Begin();
+    EXPECT_FALSE(guard.verdict().forget);
+    EXPECT_EQ(guard.report().samples, 0);
+  }
+  ASSERT_TRUE(guard.is_open());
+  EXPECT_TRUE(guard.Finish());
+  EXPECT_FALSE(guard.is_open());
+  EXPECT_EQ(guard.report().bad_samples, 1);
+  EXPECT_TRUE(guard.verdict().forget);
+  EXPECT_FALSE(answering.Answer(*source->Next())) << "nothing is reused";
+  answering.Begin();
+  EXPECT_FALSE(guard.verdict().forget);
+}
+
+// A robot without idle time takes no step of its own accord.
+TEST_F(GuardTest, AnOpenSampleIsOverdueWhenTheNextIsDue) {
+  RobotConfig config = Frozen();
+  Answering answering(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, clock_);
+  Guard& guard = answering.guard();
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
+  int open = 0;
+  while (const std::optional<Frame> frame = source->Next()) {
+    answering.Answer(*frame);
+    answering.Begin();
+    if (guard.is_open()) ++open;
+    if (guard.is_open() && guard.is_overdue()) guard.Finish();
+  }
+  const GuardReport report = guard.report();
+  EXPECT_GE(report.samples, 4);
+  EXPECT_GE(open, 2 * report.samples) << "they wait for idle time first";
+  EXPECT_GT(report.changes, 0);
 }
 
 // Networks that are known to find a bright square on dark ground.

@@ -64,7 +64,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/tracker", {"common/config/tracker_config"}},
     {"common/reuse", {"common/tracker", "common/config", "common/exec"}},
     {"common/canvas", {"common/reuse"}},
-    {"common/guard", {"common/reuse", "common/answer"}},
+    {"common/guard", {"common/reuse", "common/answer", "common/plan"}},
     {"common/link", {"common/base"}},
     {"common/pair", {"common/canvas", "common/answer", "common/plan", "common/link"}},
 

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/guard/sampling.h"
+#include "common/plan/plan.h"
 #include "common/reuse/in_place.h"
 #include "common/reuse/reuse.h"
 #include "tests/reuse/demo_network.h"
@@ -149,8 +150,8 @@ TEST(SamplingTest, AtTheLastLevelFramesAreComputedWholeAndTheLogSaysSo) {
   testing::internal::CaptureStderr();
   int64_t frame = 0;
   while (sampling.verdict().level != SafetyLevel::kDense && frame < 1000) {
-    if (sampling.Next(/*is_whole=*/false, frame) != nullptr) {
-      sampling.Judge(AgreementSample{0.67, 1}, frame);
+    if (const auto sample = sampling.Next(Plan(), /*is_whole=*/false, frame)) {
+      sampling.Judge(*sample, AgreementSample{0.67, 1});
     }
     ++frame;
   }

@@ -173,6 +173,21 @@ TEST_F(PacedQueueTest, ASlowRobotMissesFramesAndTheLastOneIsAnswered) {
   EXPECT_EQ(queue.count().most_dropped, 3);
 }
 
+TEST_F(PacedQueueTest, SaysWhetherAFrameWaitsWithoutWaiting) {
+  FrameQueue queue(std::make_unique<Record>(), 1, &clock_);
+  EXPECT_FALSE(queue.HasNext()) << "no frame comes before the first call of Next";
+  EXPECT_EQ(queue.Next()->index, 0);
+  for (int64_t i = 1; i < 8; ++i) {
+    std::this_thread::sleep_for(milliseconds(30));
+    EXPECT_FALSE(queue.HasNext()) << i;
+    clock_.Advance(milliseconds(100));
+    while (!queue.HasNext()) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(queue.Next()->index, i);
+  }
+  EXPECT_FALSE(queue.Next());
+  EXPECT_FALSE(queue.HasNext()) << "at the end no frame waits";
+}
+
 TEST_F(PacedQueueTest, MayBeLeftBeforeAFrameIsDue) {
   FrameQueue unused(std::make_unique<Record>(), 1, &clock_);
   FrameQueue used(std::make_unique<Record>(), 1, &clock_);

@@ -16,6 +16,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -225,6 +226,43 @@ TEST_F(LiveRunTest, AVideoInRealTimeTakesAsLongAsItIs) {
   EXPECT_EQ(answers.back()["frame"], 5);
 }
 
+// The second sample is not due by the end, so nothing but idle time judges the first.
+TEST_F(LiveRunTest, IdleTimeIsTheGuards) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.source = "generated:frames=12,rate=50,width=16,height=16";
+  config.realtime = true;
+  config.mode = RobotConfig::Mode::kCache;
+  config.cache.policy = CacheConfig::Policy::kExact;
+  config.cache.most_work = 0;
+  config.Check();
+  const SteadyClock clock;
+  const Summary summary = RunRobot(config, clock, stop_);
+  EXPECT_EQ(summary.guard->samples, 1);
+  EXPECT_EQ(summary.guard->state.agreement, 1.0);
+}
+
+// All frames are there at once, so that none leaves idle time.
+TEST_F(LiveRunTest, WithoutIdleTimeTheRobotsOwnAnswersAreSampledAllTheSame) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.source = "generated:frames=60,width=16,height=16";
+  config.mode = RobotConfig::Mode::kCache;
+  config.cache.policy = CacheConfig::Policy::kExact;
+  config.cache.most_work = 0;
+  config.guard.share = 0.5;
+  const ManualClock clock;
+  std::vector<Frame> frames;
+  const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock);
+  while (std::optional<Frame> frame = source->Next()) frames.push_back(std::move(*frame));
+  config.Check();
+  Graph network = LoadNetwork(config, /*has_tensors=*/false);
+  FrameQueue queue(std::make_unique<GivenFrames>(frames, /*is_live=*/true), frames.size());
+  while (!queue.HasNext()) std::this_thread::sleep_for(milliseconds(1));
+  std::this_thread::sleep_for(milliseconds(20));
+  const Summary summary = RunRobotOn(queue, std::move(network), config, clock, stop_);
+  EXPECT_EQ(summary.frames, 60);
+  EXPECT_GE(summary.guard->samples, 4);
+}
+
 TEST_F(LiveRunTest, WhatHasNoTimesCannotBePaced) {
   RobotConfig config = Echo({1, 3, 16, 16});
   config.source = Path("pictures");
@@ -310,6 +348,7 @@ TEST_F(FailingRunTest, AReplayRestsWhereTheRunDidWhateverTheClockSays) {
   config.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";
   config.guard.is_on = false;
   config.check = 0;
+  config.deadline_ms = 0;
   config.output.answers = Path("answers.jsonl");
   TickingClock whole;
   const Summary summary = Run(OpenSource(config.source, whole), config, whole);

@@ -203,6 +203,16 @@ TEST(SummaryTest, TellsWhatTheGuardKnows) {
       Line(summary, "guard"),
       "guard    normal, agreement 0.9500, 9 samples, 8 had anything to compare, 0 of them bad, "
       "0 changes of level");
+  EXPECT_EQ(Line(summary, "warning"), "");
+  summary.guard->least = 0.9;
+  summary.guard->plans = {{"remote jpeg:1 dense", {9, 8, 0.25, true}},
+                          {"split cache", {5, 1, 0.97, false}}};
+  EXPECT_EQ(Line(summary, "warning"),
+            "warning  remote jpeg:1 dense agrees with dense answers by 0.2500, below the least of "
+            "0.9, in 9 samples, 8 of them bad");
+  EXPECT_EQ(
+      Line(summary, "sampled"),
+      "sampled  split cache agrees with dense answers by 0.9700, in 5 samples, 1 of them bad");
 }
 
 TEST(SummaryTest, AsJsonTellsWhatItsAgreementRestsOn) {
@@ -224,6 +234,7 @@ TEST(SummaryTest, AsJsonTellsWhatItsAgreementRestsOn) {
   EXPECT_EQ(json["guard"]["samples_with_evidence"], 0);
   EXPECT_EQ(json["guard"]["in_doubt"], true);
   EXPECT_FALSE(json["guard"].contains("agreement")) << "nothing was compared";
+  EXPECT_FALSE(json["guard"].contains("plans")) << "there was no server";
   EXPECT_EQ(json["agreement"]["frames"], 1);
   EXPECT_EQ(json["agreement"]["frames_with_evidence"], 0);
   EXPECT_FALSE(json["agreement"].contains("f1")) << "nothing was compared";
@@ -232,7 +243,11 @@ TEST(SummaryTest, AsJsonTellsWhatItsAgreementRestsOn) {
   summary.agreement->Add(box, {{}}, box, {{}});
   summary.guard->samples_with_evidence = 8;
   summary.guard->state = {SafetyLevel::kNormal, 0.95};
+  summary.guard->plans["split cache"] = {5, 1, 0.97, false};
   json = json_of(summary);
+  EXPECT_EQ(
+      json["guard"]["plans"]["split cache"],
+      nlohmann::json({{"samples", 5}, {"bad_samples", 1}, {"agreement", 0.97}, {"fails", false}}));
   EXPECT_EQ(json["guard"]["samples_with_evidence"], 8);
   EXPECT_EQ(json["guard"]["in_doubt"], false);
   EXPECT_EQ(json["guard"]["agreement"], 0.95);
