@@ -86,7 +86,12 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
       keeps_to_nearby_(keeps_to_nearby),
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
-  for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
+  for (const ProfiledCodec& codec : robot.codecs) {
+    codecs_[codec.codec].unused = kFramesKnown;
+    evidence_.Assume({.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec},
+                     codec.judged.agreement, codec.judged.weight);
+  }
+  evidence_.Assume(Plan(), robot.cache_judged.agreement, robot.cache_judged.weight);
 }
 
 void PlanChooser::Pursue(const Goal& goal) {
@@ -96,7 +101,7 @@ void PlanChooser::Pursue(const Goal& goal) {
 
 void PlanChooser::GoOnFrom(const PlanChooser& before) {
   goal_ = before.goal_;
-  evidence_ = before.evidence_;
+  evidence_.GoOnFrom(before.evidence_);
   has_warned_ = before.has_warned_;
   home_ = before.home_;
   plan_ = before.plan_;
