@@ -112,10 +112,10 @@ class FrameExecutor {
   // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
   // it. The frame's outputs are due at `due`, if there is a deadline.
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
-  // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns whether
-  // the outputs are there; they come, whatever the server does. How long a late server is waited
-  // for is in common/pair/patience.h; a step waits for a message at most until `look_at`, a few
-  // milliseconds. If this throws, the next decision makes up for it.
+  // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns
+  // whether the outputs are there; they come, whatever the server does. How long a late server is
+  // waited for is in common/pair/patience.h; a step waits for a message at most until `look_at`, a
+  // few milliseconds. If this throws, the next decision makes up for it.
   void Begin();
   bool Step(Time look_at = kNever);
   // Ends a frame that was executed. The result is valid until the next Decide or Refresh.

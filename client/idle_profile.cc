@@ -29,19 +29,6 @@ namespace {
 
 constexpr double kSecondsToMeasure = 20;
 
-// The configured codec is the usual one of its kind. An exact robot follows no plan with a lossy
-// one.
-std::vector<std::string> CodecsOf(const RobotConfig& config) {
-  const bool is_exact = config.cache.policy == CacheConfig::Policy::kExact;
-  std::vector<std::string> codecs = is_exact ? LosslessPictureCodecs() : DefaultPictureCodecs();
-  const PictureCodec own = ParsePictureCodec(config.server.codec);
-  const bool is_listed = std::ranges::any_of(
-      codecs, [&](const std::string& codec) { return ParsePictureCodec(codec) == own; });
-  const bool may_add = own.is_lossless() || !is_exact;
-  if (!is_listed && may_add) codecs.insert(codecs.begin(), config.server.codec);
-  return codecs;
-}
-
 ProfileRequest RequestOf(const std::shared_ptr<const CompiledModel>& model,
                          const RobotConfig& config) {
   ProfileRequest request;
@@ -50,7 +37,7 @@ ProfileRequest RequestOf(const std::shared_ptr<const CompiledModel>& model,
   request.make_backend = [config] { return MakeBackend(config); };
   request.backend = NameOf(config.backend);
   request.settings = SharedSettingsOf(config, model->graph());
-  request.codecs = CodecsOf(config);
+  request.codecs = CodecsToChooseFrom(config);
   request.seconds = kSecondsToMeasure;
   request.read_answer = AnswerReading(model->graph(), config);
   return request;
@@ -99,6 +86,18 @@ class PausedClock final : public Clock {
 };
 
 }  // namespace
+
+// The configured codec is the usual one of its kind.
+std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config) {
+  const bool is_exact = config.cache.policy == CacheConfig::Policy::kExact;
+  std::vector<std::string> codecs = is_exact ? LosslessPictureCodecs() : DefaultPictureCodecs();
+  const PictureCodec own = ParsePictureCodec(config.server.codec);
+  const bool is_listed = std::ranges::any_of(
+      codecs, [&](const std::string& codec) { return ParsePictureCodec(codec) == own; });
+  const bool may_add = own.is_lossless() || !is_exact;
+  if (!is_listed && may_add) codecs.insert(codecs.begin(), config.server.codec);
+  return codecs;
+}
 
 class IdleProfile::Measuring {
  public:

@@ -37,8 +37,8 @@ ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const
     : clock_(clock),
       model_(PackForServers(graph)),
       connector_(connect ? nullptr
-                         : std::make_unique<MpiConnector>(ParseLinkAddress(
-                               "--server", config.address, config.name_server))),
+                         : std::make_unique<MpiConnector>(
+                               ParseLinkAddress("--server", config.address, config.name_server))),
       connect_(connect ? std::move(connect) : [this] { return connector_->Poll(); }),
       link_shape_(ParseEmulation(config.emulate).link),
       pause_(kFirstPause) {}

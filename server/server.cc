@@ -39,7 +39,7 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kLook = milliseconds(5);  // for new robots and `stop`
 constexpr nanoseconds kLookAtMany = std::chrono::microseconds(200);
 constexpr nanoseconds kTurn = std::chrono::microseconds(300);  // of a session; a stage at least
-constexpr nanoseconds kLastWords = milliseconds(500);  // for the last messages to leave
+constexpr nanoseconds kLastWords = milliseconds(500);          // for the last messages to leave
 
 // Passes new robots from the thread that waits for them to the one that computes.
 class Door {

@@ -40,6 +40,7 @@
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
+#include "profiler/codec_trial.h"
 #include "profiler/scheme_choice.h"
 #include "sparse_ops/cuda/device.h"
 
@@ -341,6 +342,9 @@ class Run {
                      config_.model_config.decoder, guard_clock_, config_.UsesServer());
     }
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
+    if (config_.mode == RobotConfig::Mode::kCacheinf && model->graph().picture.width > 0) {
+      trial_.emplace(model, config_.model_config.decoder, CodecsToChooseFrom(config_));
+    }
     if (!NeedsProfile(config_)) return;
     profile_.emplace(model, config_, clock_);
     WantScheduleIfMeasured();
@@ -380,6 +384,7 @@ class Run {
     step.current = FrameStep::kRefresh;
     Refresh(frame, answer);
     step.current = FrameStep::kGuard;
+    if (trial_) trial_->Offer(robot_->model_picture());
     UseIdleTime();
   }
 
@@ -412,9 +417,17 @@ class Run {
     while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
   }
 
-  // Until the next frame comes.
+  // Until the next frame comes; a record waits.
   void UseIdleTime() {
-    while (guard_ && guard_->is_open() && !loop_.HasNext()) StepGuard();
+    const auto is_idle = [this] { return !source_.is_live() || !loop_.HasNext(); };
+    while (guard_ && guard_->is_open() && is_idle()) StepGuard();
+    if (!trial_) return;
+    guard_clock_.EndWait();
+    while (is_idle() && trial_->Step()) (void)guard_clock_.Now();
+    while (const auto result = trial_->TakeResult()) {
+      const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = result->codec};
+      robot_->NoteAgreement(plan, result->agreement, result->weight);
+    }
   }
 
   void StepGuard() {
@@ -440,11 +453,12 @@ class Run {
   FrameQueue& source_;
   const Clock& clock_;
   FrameLoop loop_;
-  const SlowedClock guard_clock_;       // as the robot's own
+  const SlowedClock guard_clock_;       // as the robot's own; of samples and trials
   std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
   std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
+  std::optional<CodecTrial> trial_;  // if plans choose from codecs
   ReuseTiming timing_;
   std::optional<Recorder> recorder_;
   Publisher publisher_;

@@ -49,6 +49,9 @@ constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
 
+// What a clip has shown counts as so many frames at most: the scene may be another one.
+constexpr double kMostFromClip = 8;
+
 constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
 constexpr double kLeastFactor = 0.1;
@@ -88,10 +91,12 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
   situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) {
     codecs_[codec.codec].unused = kFramesKnown;
-    evidence_.Assume({.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec},
-                     codec.judged.agreement, codec.judged.weight);
+    const auto [agreement, weight] = codec.judged;
+    evidence_.Assume({.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec}, agreement,
+                     std::min(weight, kMostFromClip));
   }
-  evidence_.Assume(Plan(), robot.cache_judged.agreement, robot.cache_judged.weight);
+  const auto [agreement, weight] = robot.cache_judged;
+  evidence_.Assume(Plan(), agreement, std::min(weight, kMostFromClip));
 }
 
 void PlanChooser::Pursue(const Goal& goal) {

@@ -40,8 +40,7 @@ constexpr milliseconds kDeadline(30);
 // The demo's scene for ever, one frame a period.
 class Scenery final : public FrameSource {
  public:
-  explicit Scenery(const Clock& clock)
-      : scenes_(OpenSource(kScenery, clock)) {}
+  explicit Scenery(const Clock& clock) : scenes_(OpenSource(kScenery, clock)) {}
 
   std::optional<Frame> Next() override {
     std::optional<Frame> frame = scenes_->Next();
@@ -145,19 +144,18 @@ class InTimeTest : public FolderTest {
   SteadyClock clock_;
   FrameQueue queue_;
   InProcessServer server_;
-  FrameLoop loop_{queue_, static_cast<double>(kDeadline.count()), clock_,
-                  [this](const Frame& frame) { return clock_.Now() - frame.stamp; },
-                  [this](const Frame& frame, const Answer& answer, bool /*is_last*/) {
-                    Note(frame, answer);
-                  }};
+  FrameLoop loop_{
+      queue_, static_cast<double>(kDeadline.count()), clock_,
+      [this](const Frame& frame) { return clock_.Now() - frame.stamp; },
+      [this](const Frame& frame, const Answer& answer, bool /*is_last*/) { Note(frame, answer); }};
   std::map<int64_t, Answered> answered_;
   int64_t last_ = 0;
 };
 
 constexpr milliseconds kShortPeriod(12);
 
-// A millisecond passes with each look of the loop, and with nothing else. Waits for the camera, which is on
-// another thread, to deliver what is due by then.
+// A millisecond passes with each look of the loop, and with nothing else. Waits for the camera,
+// which is on another thread, to deliver what is due by then.
 class TickingClock final : public Clock {
  public:
   Time Now() const override {
@@ -216,8 +214,7 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
   config.deadline_ms = static_cast<double>(kShort.count());
   TickingClock clock;
   const OtherClock robots_clock(clock);
-  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config,
-              robots_clock);
+  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
   FrameQueue queue(std::make_unique<TickingCamera>(kFrames, clock), 8);
   std::map<int64_t, Time> first;  // answer's latency
   int64_t computed = 0;
