@@ -91,11 +91,12 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
   situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) {
     codecs_[codec.codec].unused = kFramesKnown;
-    const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec};
-    NoteAgreement(plan, codec.judged.agreement, std::min(codec.judged.weight, kMostFromClip));
+    const auto [agreement, weight] = codec.judged;
+    evidence_.Assume({.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec}, agreement,
+                     std::min(weight, kMostFromClip));
   }
-  const JudgedAgreement& cache = robot.cache_judged;
-  NoteAgreement(Plan(), cache.agreement, std::min(cache.weight, kMostFromClip));
+  const auto [agreement, weight] = robot.cache_judged;
+  evidence_.Assume(Plan(), agreement, std::min(weight, kMostFromClip));
 }
 
 void PlanChooser::Pursue(const Goal& goal) {
@@ -105,7 +106,7 @@ void PlanChooser::Pursue(const Goal& goal) {
 
 void PlanChooser::GoOnFrom(const PlanChooser& before) {
   goal_ = before.goal_;
-  evidence_ = before.evidence_;
+  evidence_.GoOnFrom(before.evidence_);
   has_warned_ = before.has_warned_;
   home_ = before.home_;
   plan_ = before.plan_;

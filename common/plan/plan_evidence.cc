@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "common/plan/exactness.h"
 
@@ -49,6 +50,17 @@ void PlanEvidence::NoteAgreement(const Plan& plan, double agreement, double weig
   samples_[WayOf(plan)].Add(agreement, weight);
 }
 
+void PlanEvidence::Assume(const Plan& plan, double agreement, double weight) {
+  if (weight > 0) assumed_[WayOf(plan)] = {agreement, weight};
+}
+
+void PlanEvidence::GoOnFrom(const PlanEvidence& before) {
+  std::map<std::string, Assumed> assumed = std::move(assumed_);
+  *this = before;
+  assumed.merge(assumed_);
+  assumed_ = std::move(assumed);
+}
+
 void PlanEvidence::NoteMoved(double agreement, double weight) { moved_.Add(agreement, weight); }
 
 void PlanEvidence::NoteFollowed(const Plan& plan) {
@@ -66,19 +78,23 @@ std::string PlanEvidence::WayOf(const Plan& plan) {
 }
 
 double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
-  const bool is_local = plan.kind == Plan::Kind::kLocal;
-  if (is_exact_ || (is_local && !plan.keeps)) return 1;
-  double if_unknown = unknown;
-  if (plan.keeps) {
+  if (is_exact_ || (plan.kind == Plan::Kind::kLocal && !plan.keeps)) return 1;
+  const double beginning = Beginning(plan, unknown);
+  const auto samples = samples_.find(WayOf(plan));
+  return samples == samples_.end() ? beginning : samples->second.Mean(beginning);
+}
+
+double PlanEvidence::Beginning(const Plan& plan, double unknown) const {
+  if (plan.keeps && plan.kind != Plan::Kind::kLocal) {
     Plan dense = plan;
     dense.keeps = false;
-    const double cache = is_local ? unknown : Agreement(Plan(), unknown);
-    if_unknown = cache * Agreement(dense, unknown);
-  } else if (WhyNotExact(plan, {}).empty()) {
-    if_unknown = 1;
+    return Agreement(Plan(), unknown) * Agreement(dense, unknown);
   }
-  const auto samples = samples_.find(WayOf(plan));
-  return samples == samples_.end() ? if_unknown : samples->second.Mean(if_unknown);
+  if (!plan.keeps && WhyNotExact(plan, {}).empty()) return 1;
+  const auto assumed = assumed_.find(WayOf(plan));
+  if (assumed == assumed_.end()) return unknown;
+  const auto [agreement, weight] = assumed->second;
+  return (unknown + weight * agreement) / (1 + weight);
 }
 
 std::vector<double> PlanEvidence::RatiosOf(const Plan& plan) const {

@@ -20,10 +20,11 @@ namespace cacheinf {
 // without one for 300 frames, begins with ten ratios from .8 to 2.5.
 //
 // Agreement is known by way of computing: local with a cache; each codec with a caching and with a
-// dense server; split with a cache and without. Alone and dense it is 1. Others begin as if from
-// one sample of .95, of 1 for a dense server that gets all bits or, if a codec and a cache come
-// together, of what is known of both. Of two samples the later one counts more, and while a way is
-// not followed it gets back to its beginning: two thirds of the way in 300 frames.
+// dense server; split with a cache and without. Alone and dense it is 1. Others begin at .95, or 1
+// for a dense server that gets all bits, or what a clip has shown; a server's cache behind a codec
+// or split begins as the robot's own, times what is known without it. The beginning counts as one
+// sample. Of two samples the later one counts more, and while a way is not followed it gets back to
+// its beginning: two thirds of the way in 300 frames.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,
@@ -34,12 +35,18 @@ class PlanEvidence {
   // a frame's whole answer, and less for a part of it or where little was to be compared.
   void NoteAgreement(const Plan& plan, double agreement, double weight);
 
+  // How well a clip has shown the plan to agree, by samples of this weight: where it begins.
+  void Assume(const Plan& plan, double agreement, double weight);
+
   // How well the answer to an earlier frame, moved with the scene, agreed with the one then
   // computed: what is in hand when that is late. Until it is known, one sample of .75.
   void NoteMoved(double agreement, double weight);
 
   // A frame followed this plan: what is known of all others is a frame older.
   void NoteFollowed(const Plan& plan);
+
+  // Takes over what was noted before, and what was assumed where nothing is here.
+  void GoOnFrom(const PlanEvidence& before);
 
   // All plans compute a dense run's bits.
   void TakeAsExact() { is_exact_ = true; }
@@ -71,6 +78,10 @@ class PlanEvidence {
 
     static std::deque<Ratio> Unknown();
   };
+  struct Assumed {
+    double agreement = 0;
+    double weight = 0;
+  };
   struct Samples {
     double sum = 0;
     double weight = 0;
@@ -85,10 +96,12 @@ class PlanEvidence {
 
   static std::string WayOf(const Plan& plan);
   double Agreement(const Plan& plan, double unknown) const;
+  double Beginning(const Plan& plan, double unknown) const;
   std::vector<double> RatiosOf(const Plan& plan) const;
 
-  std::array<Times, 3> times_;  // by Plan::Kind
-  std::map<std::string, Samples> samples_;
+  std::array<Times, 3> times_;              // by Plan::Kind
+  std::map<std::string, Assumed> assumed_;  // by WayOf
+  std::map<std::string, Samples> samples_;  // likewise
   Samples moved_;
   bool is_exact_ = false;
 };

@@ -72,7 +72,7 @@ int64_t RowsTwice(const Graph& graph, ValueId map) {
   return rows;
 }
 
-double SharedFrame::Ms(const LinkModel& link, double speedup) const {
+double SharedCost::Ms(const LinkModel& link, double speedup) const {
   if (bytes == 0) return robot_ms + left_ms;
   return robot_ms + link.Ms(bytes) + server_ms / speedup + link.Ms(answer_bytes) + left_ms;
 }

@@ -28,7 +28,7 @@ struct LinkModel {
 };
 
 // A frame that a server computes part of, in milliseconds of the robot's processor.
-struct SharedFrame {
+struct SharedCost {
   double robot_ms = 0;   // before anything crosses, with encoding
   double server_ms = 0;  // after that, with decoding
   double bytes = 0;      // across the link; 0: nothing changed, so the server is not asked

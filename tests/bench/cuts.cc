@@ -226,8 +226,8 @@ std::vector<Cut> FindCuts(const Graph& graph) {
   return cuts;
 }
 
-SharedFrame CutFrame(const SampledFrame& frame, const Cut& cut, size_t codec) {
-  SharedFrame shared;
+SharedCost CutFrame(const SampledFrame& frame, const Cut& cut, size_t codec) {
+  SharedCost shared;
   const double operators_ms = frame.times.up_to_ms[cut.last + 1];
   shared.robot_ms = frame.times.before_ms + operators_ms;
   shared.server_ms = frame.times.operators_ms() - operators_ms;
@@ -242,8 +242,8 @@ SharedFrame CutFrame(const SampledFrame& frame, const Cut& cut, size_t codec) {
   return shared;
 }
 
-SharedFrame PictureFrame(const SampledFrame& frame, const SentPicture& sent) {
-  SharedFrame shared;
+SharedCost PictureFrame(const SampledFrame& frame, const SentPicture& sent) {
+  SharedCost shared;
   shared.robot_ms = frame.bytes.fit_ms + sent.encode_ms;
   shared.server_ms =
       sent.decode_ms + frame.times.before_ms - frame.bytes.fit_ms + frame.times.operators_ms();

@@ -68,10 +68,10 @@ TEST(CutCostsTest, RowsTwiceAreTheHalos) {
 }
 
 TEST(CutCostsTest, APredictionIsTheSumOfItsParts) {
-  const SharedFrame frame = {
+  const SharedCost frame = {
       .robot_ms = 10, .server_ms = 40, .bytes = 125000, .answer_bytes = 1250, .left_ms = 0.5};
   EXPECT_DOUBLE_EQ(frame.Ms({.mbit = 10, .latency_ms = 3}, 4), 10 + 3 + 100 + 10 + 3 + 1 + 0.5);
-  EXPECT_DOUBLE_EQ((SharedFrame{.robot_ms = 10, .server_ms = 40, .left_ms = 0.5}.Ms({10, 3}, 4)),
+  EXPECT_DOUBLE_EQ((SharedCost{.robot_ms = 10, .server_ms = 40, .left_ms = 0.5}.Ms({10, 3}, 4)),
                    10.5);
 }
 

@@ -80,6 +80,42 @@ TEST(PlanEvidenceTest, WhatIsNotKnownLacksALittleForEveryThingThatMayErr) {
   EXPECT_EQ(evidence.moved(), 0.75);
 }
 
+TEST(PlanEvidenceTest, AWayThatAClipHasShownGetsBackToThat) {
+  PlanEvidence evidence;
+  const Plan jpeg = Remote("jpeg:85", false);
+  evidence.Assume(jpeg, 0.8, 9);
+  evidence.Assume(Local(true), 0.9, 0);
+  EXPECT_DOUBLE_EQ(evidence.Agreement(jpeg), 0.1 * 0.95 + 0.9 * 0.8);
+  EXPECT_DOUBLE_EQ(evidence.Agreement(Local(true)), 0.95) << "of no weight";
+  const double begun = evidence.Agreement(jpeg);
+  for (int i = 0; i < 20; ++i) evidence.NoteAgreement(jpeg, 0.5, 1);
+  EXPECT_LT(evidence.Agreement(jpeg), 0.55);
+  PlanEvidence next;
+  next.GoOnFrom(evidence);
+  EXPECT_EQ(next.Agreement(jpeg), evidence.Agreement(jpeg));
+  for (int i = 0; i < 3000; ++i) next.NoteFollowed(Local(false));
+  EXPECT_NEAR(next.Agreement(jpeg), begun, 1e-3);
+}
+
+TEST(PlanEvidenceTest, ANewBeginningReplacesTheOldOneAndOthersStay) {
+  PlanEvidence before;
+  before.Assume(Remote("jpeg:85", false), 0.5, 1e6);
+  before.Assume(Remote("jpeg:70", false), 0.6, 1e6);
+  PlanEvidence next;
+  next.Assume(Remote("jpeg:85", false), 0.8, 1e6);
+  next.GoOnFrom(before);
+  EXPECT_NEAR(next.Agreement(Remote("jpeg:85", false)), 0.8, 1e-3);
+  EXPECT_NEAR(next.Agreement(Remote("jpeg:70", false)), 0.6, 1e-3);
+}
+
+TEST(PlanEvidenceTest, AServersCacheIsAsGoodAsTheRobotsOwn) {
+  PlanEvidence evidence;
+  evidence.Assume(Local(true), 0.8, 1e6);
+  EXPECT_NEAR(evidence.Agreement(Remote("png", true)), 0.8, 1e-3);
+  EXPECT_NEAR(evidence.Agreement(Split(2, true)), 0.8, 1e-3);
+  EXPECT_NEAR(evidence.Agreement(Remote("jpeg:85", true)), 0.95 * 0.8, 1e-3);
+}
+
 TEST(PlanEvidenceTest, SamplesAreOfAWayOfComputing) {
   PlanEvidence evidence;
   for (int i = 0; i < 40; ++i) {
