@@ -24,6 +24,9 @@ using Mode = RobotConfig::Mode;
 // For a message, until the clock and the link are looked at again.
 constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(5);
 
+// Old caches cost little: what changes in a second has mostly changed after a tenth of it.
+constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);
+
 ReuseSettings SettingsOf(const RobotConfig& config) {
   return Resolve(config.cache, config.tracker.change);
 }
@@ -88,7 +91,8 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             bool may_split, const Clock& clock, const Clock& link_clock)
+                             bool may_split, const Clock& clock, const Clock& link_clock,
+                             ConnectToServer connect)
     : config_(config),
       model_(std::move(model)),
       options_(OptionsOf(config, model_->graph(), may_split)),
@@ -96,9 +100,9 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
       clock_(clock),
       plan_(PlanOf(config, model_->graph())) {
   if (config.KeepsResults()) MakeReuse();
-  if (config.server.address.empty()) return;
+  if (config.server.address.empty() && !connect) return;
   Check(plan_);
-  server_.emplace(config.server, model_->graph(), link_clock);
+  server_.emplace(config.server, model_->graph(), link_clock, std::move(connect));
 }
 
 void FrameExecutor::MakeReuse() {
@@ -113,6 +117,8 @@ void FrameExecutor::MakeReuse() {
 }
 
 void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
+  LeaveStandby();
+  standby_.kept_at.reset();
   if (reuse_) reuse_->SetPlaceOfFrames(place);
 }
 
@@ -132,6 +138,7 @@ void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Tim
 }
 
 void FrameExecutor::DecideHere() {
+  LeaveStandby();
   alone_since_ = clock_.Now();
   last_.kind = Plan::Kind::kLocal;
   const bool keeps = reuse_ && (plan_.kind != Plan::Kind::kLocal || plan_.keeps);
@@ -152,48 +159,53 @@ void FrameExecutor::DecideHere() {
   last_.times.tracking = clock_.Now() - begin;
 }
 
-void FrameExecutor::Execute() {
-  if (last_.kind == Plan::Kind::kRemote) {
-    executing_ = Plan::Kind::kRemote;
-    give_up_at_ = GiveUpAt(patience_, due_);
-    remote_->Begin(frame_.picture, frame_.place, frame_.index);
-  } else {
-    BeginHere();
+void FrameExecutor::Begin() {
+  if (last_.kind != Plan::Kind::kRemote) return BeginHere();
+  executing_ = Plan::Kind::kRemote;
+  give_up_at_ = GiveUpAt(patience_, due_);
+  remote_->Begin(frame_.picture, frame_.place, frame_.index, due_);
+}
+
+// The way of every frame, whoever executes it.
+bool FrameExecutor::Advance(Time look_at) {
+  const Progress progress = TakeStep();
+  if (progress == Progress::kDone) return true;
+  if (progress == Progress::kStepped) return false;
+  const Time now = clock_.Now();
+  if (progress == Progress::kRefused || now >= give_up_at_) {
+    Abandon();
+  } else if (!HasTimeToStandBy(now) || !StandBy()) {
+    const Time until = std::min({give_up_at_, look_at, now + kLongestWait});
+    connection_->channel().WaitForMessage(until);
+    clock_.EndWait();
   }
-  TakeSteps();
+  return false;
+}
+
+bool FrameExecutor::Step(Time look_at) {
+  if (!Advance(look_at)) return false;
   if (executing_ == Plan::Kind::kRemote) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
     last_.model_from_seen = remote_->picture_from_seen();
-    return patience_.NoteServer(clock_.Now() - begin_);
+    patience_.NoteServer(clock_.Now() - begin_);
+    return true;
   }
   if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
   NoteTimes();
+  return true;
 }
 
 const Execution& FrameExecutor::Commit() {
   const bool is_kept = last_.decision != nullptr && last_.decision != &whole_;
-  if (is_kept) last_.work = CommitDecision();
+  if (is_kept) {
+    last_.work = CommitDecision();
+    standby_.kept_at = clock_.Now();
+  }
   return last_;
 }
 
-// The way of every frame, whoever executes it.
-void FrameExecutor::TakeSteps() {
-  while (true) {
-    const Progress progress = Step();
-    if (progress == Progress::kDone) return;
-    if (progress == Progress::kStepped) continue;
-    const Time now = clock_.Now();
-    if (progress == Progress::kRefused || now >= give_up_at_) {
-      Abandon();
-    } else {
-      connection_->channel().WaitForMessage(std::min(give_up_at_, now + kLongestWait));
-      clock_.EndWait();
-    }
-  }
-}
-
-Progress FrameExecutor::Step() {
+Progress FrameExecutor::TakeStep() {
   if (executing_ == Plan::Kind::kRemote) return remote_->Step();
   if (executing_ == Plan::Kind::kSplit) {
     const Progress progress = split_->Step();
@@ -210,6 +222,7 @@ Progress FrameExecutor::Step() {
 
 // The robot goes on without the server.
 void FrameExecutor::Abandon() {
+  last_.gave_up = true;
   if (executing_ == Plan::Kind::kSplit) return split_->Abandon();
   remote_->Abandon();
   DecideHere();
@@ -266,6 +279,54 @@ FrameWork FrameExecutor::CommitDecision() {
   return reuse_->Commit(done_, !split_ || split_->computed_all());
 }
 
+// While the server that is waited for is not expected yet, nor the frame due.
+bool FrameExecutor::HasTimeToStandBy(Time now) const {
+  if (executing_ != Plan::Kind::kRemote) return false;
+  const Time step = standby_.longest_step;
+  return now + step < std::min(due_, begin_ + patience_.ExpectedOfServer());
+}
+
+bool FrameExecutor::StandBy() {
+  if (!reuse_ || split_ || last_.kind != Plan::Kind::kRemote) return false;
+  const Time begin = clock_.Now();
+  if (!standby_.is_open) {
+    if (standby_.kept_at && begin - *standby_.kept_at < kStandbyPeriod) return false;
+    BeginStandby();
+  } else {
+    state_.Step();
+  }
+  if (state_.next_stage() == state_.stage_count()) {
+    standby_.is_open = false;
+    (void)reuse_->Commit(state_.Commit());
+    standby_.kept_at = clock_.Now();
+  }
+  const Time took = clock_.Now() - begin;
+  standby_.longest_step = std::max(standby_.longest_step, took);
+  standby_.took += took;
+  if (!standby_.is_open && reuse_->decision().kind == FrameDecision::Kind::kChanged) {
+    patience_.NoteAlone(Patience::Alone::kWhatChanged, standby_.took);
+  }
+  return true;
+}
+
+// With a picture of its own, as it stays open over frames.
+void FrameExecutor::BeginStandby() {
+  PictureView picture = frame_.picture;
+  standby_.picture.assign(picture.pixels, picture.pixels + picture.byte_count());
+  picture.pixels = standby_.picture.data();
+  standby_.took = standby_.longest_step = {};
+  reuse_->MeasureSpreadsIfDue(state_);
+  const Verdict verdict = {.forget = verdict_.forget, .level = verdict_.level};
+  const FrameDecision& decision = reuse_->Decide(frame_.index, picture, verdict);
+  state_.BeginFrame(decision, reuse_->seen(), reuse_->policy());
+  standby_.is_open = true;
+}
+
+// The next decision makes up for what it leaves.
+void FrameExecutor::LeaveStandby() {
+  if (std::exchange(standby_.is_open, false)) state_.Abandon();
+}
+
 std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
                                                 const Verdict& verdict) {
   if (!last_.work) return std::nullopt;  // nothing of this frame is kept
@@ -274,7 +335,8 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
   if (decision == nullptr) return std::nullopt;
   if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
-  TakeSteps();
+  while (!Advance(kNever)) {
+  }
   if (split_) {
     std::optional<Time> took = clock_.Now() - begin_;
     if (split_->alone_since()) took.reset();
@@ -287,7 +349,8 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
 Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
   const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
   // What has changed since an older frame may be everything.
-  const bool computes_all = !last_.work || verdict.forget || plans_all;
+  const bool is_old = !standby_.kept_at || clock_.Now() - *standby_.kept_at >= 2 * kStandbyPeriod;
+  const bool computes_all = is_old || verdict.forget || plans_all;
   return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
 }
 
@@ -295,7 +358,7 @@ FrameExecutor::Time FrameExecutor::GiveUpAt(Patience& patience, Time due) {
   bytes_heard_ = connection_->channel().statistics().received.wire;
   // What a server needs to follow may take longer than any frame.
   if (due == kNever && split_ && !split_->is_followed()) return kNever;
-  return patience.GiveUpAt(begin_, due, alone_);
+  return patience.GiveUpAt(begin_, due, alone_, agreements_);
 }
 
 // Notes what a frame took that was executed here.

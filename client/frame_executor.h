@@ -44,6 +44,7 @@ struct Execution : FrameExpense {
   Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
   PictureView seen = {};                    // what the network saw
   Homography model_from_seen = {};
+  bool gave_up = false;  // the server had a part in the frame and was waited for no longer
 };
 
 // Executes a robot's frames, alone or with a server: what changed in each, or all of it. A frame is
@@ -55,9 +56,13 @@ struct Execution : FrameExpense {
 //   remote   the server         the server, behind a codec (RemoteRobot)  the server's state
 //   split    Reuse              this state and the server's (SplitRobot)  both
 //
-// Whoever executes it begins, and takes steps that never wait (common/pair/progress.h). Between
-// two of them one loop looks at the clock and the link. A server that is not ready or does not
-// answer in time leaves the frame, or the rest of it, to this state.
+// Whoever executes it begins, and takes steps that never wait (common/pair/progress.h), so that
+// between two of them the caller can look at clock, link and newest frame. A server that is not
+// ready or does not answer in time leaves the frame, or the rest of it, to this state.
+//
+// What this state keeps is kept warm while a server answers: about once a second a decision without
+// an answer brings it up, stage by stage, while a server is waited for or nothing else is to do
+// (StandBy). So the first frame without the server computes what has changed since then.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
@@ -65,9 +70,11 @@ class FrameExecutor {
 
   // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
   // configuration does not fit the model or forbids splitting it. `clock` tells this thread what
-  // time it is, and may be slowed; `link_clock` everybody else. Both must outlive this.
+  // time it is, and may be slowed; `link_clock` everybody else. Both must outlive this. `connect`:
+  // see ServerPeer.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                bool may_split, const Clock& clock, const Clock& link_clock);
+                bool may_split, const Clock& clock, const Clock& link_clock,
+                ConnectToServer connect = {});
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
@@ -76,6 +83,9 @@ class FrameExecutor {
   // plan; only mode cacheinf may change it. The robot computes alone until a server is ready for
   // it. REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
+  // How well the plan's answers, and others, are expected to agree with dense ones: for how long
+  // the server is waited for.
+  void Expect(const Patience::Agreements& agreements) { agreements_ = agreements; }
   const Plan& plan() const { return plan_; }
 
   // Asks the connected server, and every one that connects, for a schedule. The profile is
@@ -102,15 +112,22 @@ class FrameExecutor {
   // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
   // it. The frame's outputs are due at `due`, if there is a deadline.
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
-  // Makes the frame's outputs, whatever the server does. How long a late server is waited for is in
-  // common/pair/patience.h. If this throws, the next decision makes up for it.
-  void Execute();
+  // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns
+  // whether the outputs are there; they come, whatever the server does. How long a late server is
+  // waited for is in common/pair/patience.h; a step waits for a message at most until `look_at`, a
+  // few milliseconds. If this throws, the next decision makes up for it.
+  void Begin();
+  bool Step(Time look_at = kNever);
   // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
   const Execution& Commit();
   const Execution& last() const { return last_; }
 
   // Executes what is left for idle time, where results are kept.
   std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict);
+
+  // Takes a step of keeping warm what is kept, for use in idle time after a frame. Returns false if
+  // nothing is due.
+  bool StandBy();
 
   // Of the last executed frame.
   const FrameOutputs& outputs() const { return outputs_; }
@@ -134,9 +151,12 @@ class FrameExecutor {
   void BeginHere();
   void BeginAlone(ModelState& state, const FrameDecision& decision);
   void BeginDecision(const FrameDecision& decision, Time give_up_at);
-  void TakeSteps();
-  Progress Step();
+  bool Advance(Time look_at);
+  Progress TakeStep();
   void Abandon();
+  bool HasTimeToStandBy(Time now) const;
+  void BeginStandby();
+  void LeaveStandby();
   FrameWork CommitDecision();
   Time GiveUpAt(Patience& patience, Time due);
   Patience::Alone AloneIn(const Verdict& verdict) const;
@@ -168,12 +188,23 @@ class FrameExecutor {
   Time give_up_at_ = kNever;         // else: when to wait for the server no longer
   ChangedWork done_;
 
+  // Of keeping `state_` warm while a server answers.
+  struct Standby {
+    bool is_open = false;               // a decision of which stages are left
+    std::vector<uint8_t> picture = {};  // of that decision
+    Time took{};                        // so far
+    Time longest_step{};                // of the last decision
+    std::optional<Time> kept_at = {};   // when the state's last decision was committed
+  };
+  Standby standby_;
+
   Plan plan_;
   // Each refers to those before it.
   std::optional<ServerPeer> server_;
   ServerConnection* connection_ = nullptr;  // null: no server
   std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
+  Patience::Agreements agreements_;
   Patience patience_;
   Patience patience_with_refreshes_;
   uint64_t bytes_heard_ = 0;   // from the server, before the current frame

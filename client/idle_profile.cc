@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -9,12 +10,15 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "client/robot_setup.h"
 #include "common/base/cache_folder.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/codec/picture_codec.h"
 #include "common/link/emulated_link.h"
 #include "common/pair/shared_settings.h"
 #include "profiler/obtain_profile.h"
@@ -33,8 +37,7 @@ ProfileRequest RequestOf(const std::shared_ptr<const CompiledModel>& model,
   request.make_backend = [config] { return MakeBackend(config); };
   request.backend = NameOf(config.backend);
   request.settings = SharedSettingsOf(config, model->graph());
-  // An exact robot follows no plan with another codec.
-  if (config.cache.policy == CacheConfig::Policy::kExact) request.codecs = LosslessPictureCodecs();
+  request.codecs = CodecsToChooseFrom(config);
   request.seconds = kSecondsToMeasure;
   request.read_answer = AnswerReading(model->graph(), config);
   return request;
@@ -83,6 +86,18 @@ class PausedClock final : public Clock {
 };
 
 }  // namespace
+
+// The configured codec is the usual one of its kind.
+std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config) {
+  const bool is_exact = config.cache.policy == CacheConfig::Policy::kExact;
+  std::vector<std::string> codecs = is_exact ? LosslessPictureCodecs() : DefaultPictureCodecs();
+  const PictureCodec own = ParsePictureCodec(config.server.codec);
+  const bool is_listed = std::ranges::any_of(
+      codecs, [&](const std::string& codec) { return ParsePictureCodec(codec) == own; });
+  const bool may_add = own.is_lossless() || !is_exact;
+  if (!is_listed && may_add) codecs.insert(codecs.begin(), config.server.codec);
+  return codecs;
+}
 
 class IdleProfile::Measuring {
  public:

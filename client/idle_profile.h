@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/config/robot_config.h"
@@ -11,6 +12,10 @@
 #include "common/plan/profile.h"
 
 namespace cacheinf {
+
+// The picture codecs that a robot's plans choose from: the usual ones and its own, of which an
+// exact robot takes only what loses nothing.
+std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config);
 
 // What a robot's model costs on its machine: at once rough figures, unless an earlier run has
 // measured it; then what is measured on another thread while the robot has nothing to do. Keeps

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "common/link/emulated_link.h"
 #include "common/model/picture.h"
 #include "common/plan/plan_chooser.h"
+#include "common/plan/plan_evidence.h"
 #include "common/plan/profile.h"
 #include "common/reuse/settings.h"
 
@@ -36,19 +38,30 @@ int MostRepeats(const RobotConfig& config) {
   return config.mode == RobotConfig::Mode::kEveryK ? config.every - 1 : 0;
 }
 
+bool Fits(const PictureFit& fit, const Picture& picture) {
+  return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
+}
+
 PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
   if (!bandwidth) return {};
   return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
 }
 
+PlanChooser::Goal GoalOf(const RobotConfig& config) {
+  return {.objective = config.EffectiveObjective(),
+          .deadline_ms = config.deadline_ms,
+          .least_agreement = config.agreement,
+          .is_exact = config.cache.policy == CacheConfig::Policy::kExact};
+}
+
 }  // namespace
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock)
+             const Clock& clock, ConnectToServer connect)
     : config_(config),
       clock_(ParseEmulation(config.server.emulate).slowdown, clock),
       executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock_,
-                                                clock)),
+                                                clock, std::move(connect))),
       reader_(state().graph(), config.model_config.decoder),
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),
@@ -57,7 +70,9 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       most_repeats_(MostRepeats(config)) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
   const std::string& file = config.server.schedule;
-  if (!file.empty()) chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
+  if (file.empty()) return;
+  chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
+  chooser_->Pursue(GoalOf(config));
 }
 
 Robot::~Robot() = default;
@@ -65,15 +80,37 @@ Robot::~Robot() = default;
 void Robot::WantSchedule(const Profile& profile) { executor_->WantSchedule(ToJsonText(profile)); }
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
+  Begin(frame, verdict, waited);
+  while (true) {
+    if (std::optional<Answer> answer = Step()) return *std::move(answer);
+  }
+}
+
+void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   clock_.EndWait();
   executor_->MeetServer([this] { return HasPlans(); });
-  const auto begin = clock_.Now();
+  begin_ = clock_.Now();
   Fit(frame);
+  current_ = EmptyAnswer(frame, waited);
   if (verdict.forget) kept_.reset();
-  const bool repeats = kept_ && repeats_ < most_repeats_;
-  Answer answer = repeats ? Repeat(frame, begin) : Compute(frame, verdict, begin, waited);
+  repeats_ = kept_ && repeats_ < most_repeats_ ? repeats_ + 1 : 0;
+  if (repeats_ == 0) BeginComputing(frame, verdict);
+}
+
+Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
+  Answer answer;
+  answer.frame = answer.computed_from = frame.index;
+  answer.stamp = frame.stamp;
+  answer.deadline_ms = config_.deadline_ms;
+  answer.emulation = config_.server.emulate;
   answer.times.waited = waited;
   return answer;
+}
+
+std::optional<Answer> Robot::Step(nanoseconds look_at) {
+  if (repeats_ > 0) return Repeat();
+  if (!executor_->Step(look_at)) return std::nullopt;
+  return Read();
 }
 
 std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
@@ -81,7 +118,11 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict
   const auto begin = clock_.Now();
   std::optional<FrameWork> work = executor_->Refresh(model_picture(), verdict);
   if (config_.mode == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
-    Compute(frame, verdict, begin);
+    current_.computed_from = frame.index;
+    BeginComputing(frame, verdict);
+    while (!executor_->Step()) {
+    }
+    (void)Read();
     work.emplace();
   }
   const nanoseconds took = clock_.Now() - begin;
@@ -89,40 +130,68 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict
   return Refreshed{*work, took};
 }
 
-Answer Robot::Repeat(const Frame& frame, nanoseconds begin) {
-  ++repeats_;
-  Answer answer;
-  answer.frame = frame.index;
-  answer.stamp = frame.stamp;
-  answer.deadline_ms = config_.deadline_ms;
-  answer.emulation = config_.server.emulate;
-  answer.computed_from = kept_->computed_from;
-  answer.content = kept_->content;
+bool Robot::StandBy() {
+  clock_.EndWait();
+  return executor_->StandBy();
+}
+
+std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
+  if (!moved_.has_answer()) return std::nullopt;
+  if (fit_ && !Fits(*fit_, frame.picture)) return std::nullopt;
+  clock_.EndWait();
+  const auto begin = clock_.Now();
+  const bool is_current = frame.index == current_.frame;
+  PictureView picture = model_picture();
+  if (fit_ && !is_current) picture = Resize(frame, newer_pixels_);
+  Answer answer = EmptyAnswer(frame, waited);
+  answer.is_moved = true;
+  answer.computed_from = moved_from_;
+  answer.content = moved_.MoveTo(picture, fit());
   answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
 
-Answer Robot::Compute(const Frame& frame, const Verdict& verdict, nanoseconds begin,
-                      nanoseconds waited) {
-  const FittedFrame fitted = Resize(frame);
-  const auto prepared = clock_.Now();
+void Robot::NoteAgreement(const Plan& plan, double agreement, double weight) {
+  if (chooser_) chooser_->NoteAgreement(plan, agreement, weight);
+}
+
+Answer Robot::Repeat() {
+  Answer answer = current_;
+  answer.computed_from = kept_->computed_from;
+  answer.content = kept_->content;
+  answer.times.preprocess = clock_.Now() - begin_;
+  return answer;
+}
+
+void Robot::BeginComputing(const Frame& frame, const Verdict& verdict) {
+  FittedFrame fitted = {.index = frame.index};
+  if (fit_) {
+    fitted.picture = Resize(frame, pixels_);
+    fitted.place = fit_->place();
+  } else {
+    fitted.tensor = frame.tensor.view();
+  }
+  prepared_ = clock_.Now();
   FollowPlan();
-  executor_->Decide(fitted, verdict, Due(begin - waited));
-  executor_->Execute();
+  executor_->Decide(fitted, verdict, Due(begin_ - current_.times.waited));
+  executor_->Begin();
+}
+
+// The answer, once its outputs are there.
+Answer Robot::Read() {
   const Execution& execution = executor_->Commit();
   const auto computed = clock_.Now();
-  Answer answer;
-  answer.frame = answer.computed_from = frame.index;
-  answer.stamp = frame.stamp;
-  answer.deadline_ms = config_.deadline_ms;
-  answer.emulation = config_.server.emulate;
+  Answer answer = current_;
   static_cast<FrameExpense&>(answer) = execution;
   answer.content = reader_.Read(outputs(), Seen());
+  moved_.Keep(answer.content, config_.deadline_ms > 0 ? model_picture() : PictureView());
+  moved_from_ = answer.computed_from;
   if (most_repeats_ > 0) kept_ = answer;
-  repeats_ = 0;
-  answer.times.preprocess = prepared - begin;
-  answer.times.compute = computed - prepared;
+  answer.times.waited = current_.times.waited;
+  answer.times.preprocess = prepared_ - begin_;
+  answer.times.compute = computed - prepared_;
   answer.times.decode = clock_.Now() - computed;
+  repeats_ = 0;
   decode_ = answer.times.decode;
   if (chooser_) NoteFrame(answer);
   return answer;
@@ -139,6 +208,7 @@ bool Robot::HasPlans() {
   }
   try {
     if (auto chooser = schedules_->Take()) {
+      chooser->Pursue(GoalOf(config_));
       if (chooser_) chooser->GoOnFrom(*chooser_);
       chooser_ = std::move(chooser);
     }
@@ -160,7 +230,14 @@ void Robot::FollowPlan() {
   if (statistics && statistics->round_trip) {
     link.round_trip_ms = Milliseconds(statistics->round_trip->time);
   }
-  executor_->Follow(chooser_->Choose(link));
+  const Plan& plan = chooser_->Choose(link);
+  executor_->Follow(plan);
+  const PlanEvidence& evidence = chooser_->evidence();
+  const double agreement = evidence.Agreement(plan);
+  // That the robot alone would be better is the chooser's to say.
+  executor_->Expect({.server = agreement,
+                     .alone = std::min(agreement, evidence.Agreement(Plan())),
+                     .moved = agreement * evidence.moved()});
 }
 
 void Robot::NoteFrame(Answer& answer) {
@@ -174,7 +251,8 @@ void Robot::NoteFrame(Answer& answer) {
   chooser_->Note({.executed = execution.kind,
                   .times = answer.times,
                   .sent_bytes = static_cast<double>(sent_bytes),
-                  .share = answer.share()});
+                  .share = answer.share(),
+                  .gave_up = execution.gave_up});
 }
 
 std::string Robot::WhyPlan() const {
@@ -197,9 +275,7 @@ void Robot::Fit(const Frame& frame) {
   const Picture& picture = frame.picture;
   if (picture.empty()) return FitTensor(frame);
   if (spec.width == 0) throw InputError("the model takes tensors, but the source gives pictures");
-  const bool has_new_size = !fit_ || fit_->columns().frame_size != picture.width ||
-                            fit_->rows().frame_size != picture.height;
-  if (!has_new_size) return;
+  if (fit_ && Fits(*fit_, picture)) return;
   try {
     fit_ = std::make_shared<const PictureFit>(spec, picture.width, picture.height);
   } catch (const InputError& error) {
@@ -207,6 +283,7 @@ void Robot::Fit(const Frame& frame) {
   }
   // Kept results are of another picture.
   kept_.reset();
+  moved_.Forget();
   executor_->SetPlaceOfFrames(fit_->place());
 }
 
@@ -224,15 +301,15 @@ void Robot::FitTensor(const Frame& frame) {
   fit_.reset();
 }
 
-FittedFrame Robot::Resize(const Frame& frame) {
-  if (!fit_) return {.index = frame.index, .tensor = frame.tensor.view()};
+PictureView Robot::Resize(const Frame& frame, std::vector<uint8_t>& pixels) const {
+  const PictureView view = {nullptr, fit_->spec().width, fit_->spec().height, fit_->channels()};
   if (frame.fitted) {
-    pixels_ = *frame.fitted;
+    pixels = *frame.fitted;
   } else {
-    pixels_.resize(model_picture().byte_count());
-    fit_->Resize(frame.picture, {0, fit_->spec().height}, pixels_.data());
+    pixels.resize(view.byte_count());
+    fit_->Resize(frame.picture, {0, view.height}, pixels.data());
   }
-  return {.index = frame.index, .picture = model_picture(), .place = fit_->place()};
+  return {pixels.data(), view.width, view.height, view.channels};
 }
 
 std::optional<ClassMap> Robot::recomputed() const {

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "client/answer/answer.h"
+#include "client/server_peer.h"
 #include "common/answer/answers.h"
+#include "common/answer/moved_answer.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/picture_view.h"
@@ -46,15 +48,16 @@ class UnfitFrame : public InputError {
 //   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.
 //   split    computes what changed in each frame, some rows of it on a server.
-//   cacheinf computes each frame the way a schedule predicts to be fastest: alone, remote or split.
+//   cacheinf computes each frame the way that is best by the objective: alone, remote or split.
 // In the last three, a frame without a server is answered as in mode cache. Every mode computes a
 // frame whose size differs from the one before.
 class Robot {
  public:
   // The model takes one input: a picture where frames are pictures (see graph.picture), else the
   // frames' tensors. Throws InputError if the configuration does not fit the model. The clock must
-  // outlive the robot.
-  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock);
+  // outlive the robot. `connect`: see ServerPeer.
+  Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
+        ConnectToServer connect = {});
   ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
@@ -69,6 +72,17 @@ class Robot {
   Answer Process(const Frame& frame, const Verdict& verdict = {},
                  std::chrono::nanoseconds waited = {});
 
+  // The same in steps of one stage at most, so that between two of them the caller can look at the
+  // clock and at newer frames. A step returns the answer once it is there; it waits at most until
+  // `look_at`, a few milliseconds. REQUIRES: the frame lives until it is answered.
+  void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {});
+  std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max());
+
+  // The last computed answer as it must look in this frame: the one that has begun or a newer one.
+  // `waited` is the answer's. Nothing if nothing was computed since frames have this size. Only
+  // with a deadline is it moved rather than repeated.
+  std::optional<Answer> Moved(const Frame& frame, std::chrono::nanoseconds waited);
+
   struct Refreshed {
     FrameWork work;
     std::chrono::nanoseconds took{};
@@ -77,6 +91,13 @@ class Robot {
   // nothing to do. `verdict` is the next frame's, as far as it is known.
   // REQUIRES: the frame of the last Process, which answered it.
   std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {});
+
+  // Takes a step of keeping its own results warm while a server answers, for idle time. Returns
+  // false if nothing is due.
+  bool StandBy();
+
+  // What a sample has shown of a plan's answers, for the choice of plans (plan_evidence.h).
+  void NoteAgreement(const Plan& plan, double agreement, double weight);
 
   // The plan that the last computed answer was computed by, whatever was planned.
   Plan plan() const;
@@ -120,10 +141,11 @@ class Robot {
   std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;
   void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
-  FittedFrame Resize(const Frame& frame);
-  Answer Repeat(const Frame& frame, std::chrono::nanoseconds begin);
-  Answer Compute(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds begin,
-                 std::chrono::nanoseconds waited = {});
+  PictureView Resize(const Frame& frame, std::vector<uint8_t>& pixels) const;
+  Answer Repeat();
+  Answer EmptyAnswer(const Frame& frame, std::chrono::nanoseconds waited) const;
+  void BeginComputing(const Frame& frame, const Verdict& verdict);
+  Answer Read();
   SeenPicture Seen() const;
 
   const RobotConfig config_;
@@ -135,6 +157,15 @@ class Robot {
 
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
+
+  // The frame that is being answered, all but its content.
+  Answer current_;
+  std::chrono::nanoseconds begin_{};
+  std::chrono::nanoseconds prepared_{};
+
+  MovedAnswer moved_;
+  int64_t moved_from_ = 0;             // the frame of its answer
+  std::vector<uint8_t> newer_pixels_;  // of the last frame that it was moved to
 
   const int most_repeats_;              // how often an answer is repeated at most
   std::optional<Answer> kept_;          // the last computed answer, if the mode repeats it

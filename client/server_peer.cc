@@ -32,10 +32,14 @@ void CheckAddress(const ServerLinkConfig& config) {
   if (!address.name.empty()) (void)ReadNameServer(address.name_server);
 }
 
-ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock)
+ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
+                       ConnectToServer connect)
     : clock_(clock),
       model_(PackForServers(graph)),
-      connector_(ParseLinkAddress("--server", config.address, config.name_server)),
+      connector_(connect ? nullptr
+                         : std::make_unique<MpiConnector>(
+                               ParseLinkAddress("--server", config.address, config.name_server))),
+      connect_(connect ? std::move(connect) : [this] { return connector_->Poll(); }),
       link_shape_(ParseEmulation(config.emulate).link),
       pause_(kFirstPause) {}
 
@@ -59,7 +63,7 @@ ServerConnection* ServerPeer::Poll() {
     channel_.reset();
   }
   if (connection_ || clock_.Now() < next_) return nullptr;
-  std::unique_ptr<Link> link = connector_.Poll();
+  std::unique_ptr<Link> link = connect_();
   if (!link) {
     ReportProblem();
     return nullptr;
@@ -75,8 +79,8 @@ ServerConnection* ServerPeer::Poll() {
 
 // Logs each problem once.
 void ServerPeer::ReportProblem() {
-  if (connector_.problem() == problem_) return;
-  problem_ = connector_.problem();
+  if (connector_ == nullptr || connector_->problem() == problem_) return;
+  problem_ = connector_->problem();
   if (problem_.empty()) return;
   LogWarning(fmt::format("there is no server, the robot answers alone: {}", problem_));
 }

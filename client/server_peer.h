@@ -1,6 +1,7 @@
 #ifndef CACHEINF_CLIENT_SERVER_PEER_H_
 #define CACHEINF_CLIENT_SERVER_PEER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "common/config/server_link_config.h"
 #include "common/link/channel.h"
 #include "common/link/delay_line.h"
+#include "common/link/link.h"
 #include "common/link/mpi_link.h"
 #include "common/model/graph/graph.h"
 #include "common/pair/server_connection.h"
@@ -19,13 +21,18 @@ namespace cacheinf {
 // Throws InputError if no server can exist at the configured address. Looks for none, and is quick.
 void CheckAddress(const ServerLinkConfig& config);
 
+// Gives a link to a server, or null while there is none. Never waits.
+using ConnectToServer = std::function<std::unique_ptr<Link>()>;
+
 // A robot's server, which may or may not be there. Connects to it again and again and notices when
 // it is lost. Asks a server that refuses the robot less and less often. Logs one sentence for each
 // change.
 class ServerPeer {
  public:
+  // `connect` takes the place of the configured address, as for a server within the process.
   // Throws InputError if no such server can exist. The clock must outlive this.
-  ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock);
+  ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
+             ConnectToServer connect = {});
   ~ServerPeer();  // says goodbye
 
   // Whether the server has been lost. Destroy what refers to its connection before the next Poll.
@@ -42,7 +49,8 @@ class ServerPeer {
 
   const Clock& clock_;
   const MappedFile model_;
-  MpiConnector connector_;
+  std::unique_ptr<MpiConnector> connector_;  // unless there is another way to connect
+  const ConnectToServer connect_;
   const std::optional<LinkShape> link_shape_;
   std::unique_ptr<Channel> channel_;
   std::optional<ServerConnection> connection_;

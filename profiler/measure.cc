@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -57,6 +58,7 @@ struct Round {
 
 struct CodecSamples {
   std::string codec;
+  PictureCodecKind kind = PictureCodecKind::kRaw;
   bool is_lossy = false;
   std::vector<Curve::Point> bytes = {};
   std::vector<double> encode_ms = {};
@@ -126,7 +128,7 @@ class Sampler {
       try {
         const PictureCodec parsed = ParsePictureCodec(codec);
         (void)PictureEncoder(parsed, format);
-        codecs_.push_back({.codec = codec, .is_lossy = !parsed.is_lossless()});
+        codecs_.push_back({.codec = codec, .kind = parsed.kind, .is_lossy = !parsed.is_lossless()});
       } catch (const InputError& error) {
         LogWarning(fmt::format("codec {} is left out: {}", codec, error.what()));
       }
@@ -286,15 +288,28 @@ class Sampler {
     answer_.read_ms.push_back(Milliseconds(clock_.Now() - begin));
   }
 
-  // Samples all codecs the first time, later one per call.
+  // Samples all codecs the first time, later those of one kind.
   void SampleCodecs(int number, const Stretch& stretch, const std::vector<double>& work) {
-    for (size_t i = 0; i < codecs_.size(); ++i) {
-      const bool has_turn = static_cast<size_t>(number) % codecs_.size() == i;
-      if (number == 0 || has_turn) SampleCodec(stretch, work, &codecs_[i]);
+    std::map<PictureCodecKind, std::vector<CodecSamples*>> kinds;
+    for (CodecSamples& samples : codecs_) kinds[samples.kind].push_back(&samples);
+    const int turn = kinds.empty() ? 0 : number % static_cast<int>(kinds.size());
+    int kind = 0;
+    for (const auto& [_, qualities] : kinds) {
+      if (number > 0 && kind++ != turn) continue;
+      const size_t frames = stretch.count - 1;
+      for (size_t i = 0; i < qualities.size(); ++i) {
+        const size_t share = (i + static_cast<size_t>(number)) % qualities.size();
+        const size_t first = share * frames / qualities.size();
+        const size_t last = (share + 1) * frames / qualities.size();
+        SampleCodec(stretch, work, {static_cast<int>(first), static_cast<int>(last)}, qualities[i]);
+      }
     }
   }
 
-  void SampleCodec(const Stretch& stretch, const std::vector<double>& work, CodecSamples* samples) {
+  // `seen`: the frames, each with the one before it, of which the network sees the decoded pictures
+  // too. That takes longer than all coding, so the qualities of a codec share a stretch.
+  void SampleCodec(const Stretch& stretch, const std::vector<double>& work, const Range& seen,
+                   CodecSamples* samples) {
     const PictureFormat format = PictureFormatOf(timer_.graph());
     PictureEncoder encoder(ParsePictureCodec(samples->codec), format);
     PictureDecoder decoder(format);
@@ -316,19 +331,21 @@ class Sampler {
       samples->decode_ms.push_back(Milliseconds(end - middle));
     }
     if (measurement_.heading.side == Side::kRobot && samples->is_lossy) {
-      SampleSeen(stretch, work, decoded, samples);
+      SampleSeen(stretch, work, decoded, seen, samples);
     }
   }
 
   void SampleSeen(const Stretch& stretch, const std::vector<double>& work,
-                  const std::vector<std::vector<uint8_t>>& decoded, CodecSamples* samples) {
+                  const std::vector<std::vector<uint8_t>>& decoded, const Range& frames,
+                  CodecSamples* samples) {
+    if (frames.empty()) return;
     timer_.BeginClip(stretch.clip->place);
-    for (size_t i = 0; i < decoded.size(); ++i) {
-      PictureView picture = stretch.picture(i);
-      picture.pixels = decoded[i].data();
+    for (int i = frames.begin; i <= frames.end; ++i) {
+      PictureView picture = stretch.picture(static_cast<size_t>(i));
+      picture.pixels = decoded[static_cast<size_t>(i)].data();
       const TimedFrame frame = timer_.Next(picture);
       if (frame.kind != FrameDecision::Kind::kChanged) continue;
-      samples->seen.push_back({work[i - 1], frame.work()});
+      samples->seen.push_back({work[static_cast<size_t>(i) - 1], frame.work()});
     }
   }
 

@@ -32,6 +32,10 @@ double KeptMs(const Profile& profile, double work) {
   return sum;
 }
 
+std::string AgreementOf(const JudgedAgreement& judged) {
+  return judged.weight > 0 ? fmt::format("; agreement {:.3f}", judged.agreement) : "";
+}
+
 }  // namespace
 
 std::string SummaryOf(const Profile& profile) {
@@ -46,9 +50,13 @@ std::string SummaryOf(const Profile& profile) {
     text += winograd + "\n";
   }
   for (const ProfiledCodec& codec : profile.codecs) {
-    text += fmt::format(
-        "{}: {:.0f} bytes for 10 % of the work, {:.0f} for all; {:.2f} + {:.2f} ms\n", codec.codec,
-        codec.bytes.At(0.1), codec.bytes.At(1.0), codec.encode_ms, codec.decode_ms);
+    text += fmt::format("{}: {:.0f} bytes for 10 % of the work, {:.0f} for all; {:.2f} + {:.2f} ms",
+                        codec.codec, codec.bytes.At(0.1), codec.bytes.At(1.0), codec.encode_ms,
+                        codec.decode_ms);
+    text += AgreementOf(codec.judged) + "\n";
+  }
+  if (const std::string cache = AgreementOf(profile.cache_judged); !cache.empty()) {
+    text += "local cache" + cache + "\n";
   }
   for (const std::string& assumption : profile.assumptions) text += "assumed: " + assumption + "\n";
   return text;
@@ -71,6 +79,7 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
   request.backend = NameOf(config.backend);
   request.threads = threads;
   request.settings = SharedSettingsOf(config, *request.graph);
+  request.decoder = config.model_config.decoder;
   StatusLine status(clock);
   const auto [profile, was_known] = ObtainProfile(
       request, command.out, command.measure_again, clock, [&](double done, double left_s) {

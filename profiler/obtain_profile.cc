@@ -22,12 +22,15 @@
 #include "common/model/graph/schemes.h"
 #include "common/pair/server_connection.h"
 #include "common/reuse/settings.h"
+#include "profiler/clip_agreement.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/machine.h"
 #include "profiler/measure.h"
 
 namespace cacheinf {
 namespace {
+
+constexpr double kShareToJudge = 0.33;  // of the seconds, agreement
 
 std::vector<int> WinogradLayersOf(const Graph& graph) {
   std::vector<int> layers;
@@ -131,7 +134,8 @@ bool SetWatts(const std::vector<double>& watts, Profile* profile) {
 }  // namespace
 
 std::vector<std::string> DefaultPictureCodecs() {
-  return {"raw", "png", "jpeg:85", "blocks:90", "video"};
+  return {"raw",     "png",     "jpeg:85",      "blocks:90",   "video",
+          "jpeg:95", "jpeg:70", "video:crf=18", "video:crf=28"};
 }
 
 std::vector<std::string> LosslessPictureCodecs() { return {"raw", "png", "blocks:raw"}; }
@@ -181,18 +185,30 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   measurement.heading = heading;
   measurement.settings = request.settings;
   measurement.codecs = request.codecs;
-  measurement.seconds = request.seconds;
   measurement.read_answer = request.read_answer;
   const bool is_generated = request.clips.empty();
   for (const std::string& source : is_generated ? GeneratedClips(request.frames) : request.clips) {
     measurement.clips.push_back(ReadClip(source, *request.graph, request.frames, clock));
   }
+  const bool judges = request.decoder && request.side == Side::kRobot &&
+                      std::ranges::any_of(measurement.clips, ShowsAgreement);
+  const double to_judge_s = judges ? kShareToJudge * request.seconds : 0.0;
+  measurement.seconds = request.seconds - to_judge_s;
   bool is_ended = false;
-  measurement.on_progress = [&](double done, double left_s) {
-    is_ended = is_ended || !on_progress(done, left_s);
+  const auto go_on = [&](double done_s, double left_s) {
+    is_ended = is_ended || !on_progress(done_s / request.seconds, left_s);
     return !is_ended;
   };
+  measurement.on_progress = [&](double done, double left_s) {
+    return go_on(done * measurement.seconds, left_s + to_judge_s);
+  };
   Profile profile = Measure(request.graph, request.make_backend(), measurement, clock);
+  if (judges && !is_ended) {
+    JudgeOnClips(
+        std::make_shared<const CompiledModel>(request.graph, request.make_backend()),
+        request.settings, *request.decoder, measurement.clips, to_judge_s, clock,
+        [&](double left_s) { return go_on(request.seconds - left_s, left_s); }, &profile);
+  }
   if (is_ended) throw InputError("stopped: no profile is written");
   profile.winograd_difference = WinogradDifference(request, measurement.clips.front());
   SetWatts(request.watts, &profile);

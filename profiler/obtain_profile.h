@@ -10,6 +10,7 @@
 
 #include "common/backend/backend.h"
 #include "common/base/clock.h"
+#include "common/config/model_config.h"
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "common/pair/shared_settings.h"
@@ -17,7 +18,7 @@
 
 namespace cacheinf {
 
-// The picture codecs that plans choose from by default.
+// The picture codecs that plans choose from by default; of each kind the usual quality first.
 std::vector<std::string> DefaultPictureCodecs();
 // The same for a robot that needs every picture's bits.
 std::vector<std::string> LosslessPictureCodecs();
@@ -37,6 +38,8 @@ struct ProfileRequest {
   double seconds = 60;
   // See Measurement.
   std::function<void(const ModelState& state)> read_answer = {};
+  // Reads answers, so that a robot's clips show what is said of agreement; none: it is not.
+  std::optional<DecoderConfig> decoder = {};
 };
 
 // Names the profile's file: 16 hexadecimal digits that differ if model, settings, clips, codecs,

@@ -5,6 +5,9 @@
 
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/plan/schedule.h"
@@ -31,13 +34,18 @@ Plan SingleCut(const CostModel& model, bool keeps) {
   return BestOf(model, {BestSingleCut(model, keeps), RemotePlan("raw", keeps)});
 }
 
-// Without a link, plans the robot alone.
+std::string KindOf(const std::string& codec) { return codec.substr(0, codec.find(':')); }
+
+// Without a link, plans the robot alone. By latency alone the worst quality of a codec would win
+// everywhere, so only the first of each kind counts, which is the usual one.
 class RemotePlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {
     if (!model.is_linked()) return LocalPlanner().Solve(model, {});
     std::vector<Plan> plans;
+    std::set<std::string> kinds;
     for (const ProfiledCodec& codec : model.robot().codecs) {
+      if (!kinds.insert(KindOf(codec.codec)).second) continue;
       for (const bool keeps : {true, false}) {
         plans.push_back(RemotePlan(codec.codec, keeps));
       }

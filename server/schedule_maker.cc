@@ -11,6 +11,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
+#include "common/codec/picture_codec.h"
 #include "common/config/configured_model.h"
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"
@@ -95,7 +96,10 @@ std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& mode
   request.threads = threads_;
   request.settings = settings.shared;
   request.codecs.clear();
-  for (const ProfiledCodec& codec : order.robot.codecs) request.codecs.push_back(codec.codec);
+  for (const ProfiledCodec& codec : order.robot.codecs) {
+    // A pipeline can do anything, and robots are not trusted.
+    if (ParsePictureCodec(codec.codec).gst_pipeline.empty()) request.codecs.push_back(codec.codec);
+  }
   request.seconds = kSecondsToMeasure;
   order.profile_file = folder_ / (NameOf(request) + ".profile.json");
   const std::optional<Profile> known = KnownProfile(request, order.profile_file);

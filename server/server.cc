@@ -38,7 +38,8 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kLook = milliseconds(5);  // for new robots and `stop`
 constexpr nanoseconds kLookAtMany = std::chrono::microseconds(200);
-constexpr nanoseconds kLastWords = milliseconds(500);  // for the last messages to leave
+constexpr nanoseconds kTurn = std::chrono::microseconds(300);  // of a session; a stage at least
+constexpr nanoseconds kLastWords = milliseconds(500);          // for the last messages to leave
 
 // Passes new robots from the thread that waits for them to the one that computes.
 class Door {
@@ -178,11 +179,11 @@ class Server {
                          solve);
   }
 
-  // Computes a stage of every session that has one. Returns whether any had.
+  // Computes a stage or a few of every session that has one. Returns whether any had.
   bool Advance() {
     bool was_busy = false;
     for (Guest& guest : guests_) {
-      if (!guest.session.Advance()) continue;
+      if (!guest.session.Advance(kTurn)) continue;
       was_busy = true;
       schedules_.NoteServing();
       if (guest.session.has_robot() && !guest.is_announced) {

@@ -20,31 +20,12 @@ constexpr size_t kCheckpoints = 4;
 
 constexpr auto kFramesADenseOne = static_cast<size_t>(1 / CalibrationClip::kDenseShare);
 
-// 1 minus the mean error; a frame without a finite error counts as 0.
-std::optional<double> Closeness(const RelativeError& error) {
-  const int64_t frames = error.frames_with_evidence();
-  if (frames == 0) return std::nullopt;
-  const auto finite = static_cast<double>(frames - error.frames_without());
-  return std::max(0.0, finite * (1 - error.mean().value_or(1)) / static_cast<double>(frames));
-}
-
 RobotConfig InDenseMode(RobotConfig config) {
   config.mode = RobotConfig::Mode::kDense;
   return config.WithoutServer();
 }
 
 }  // namespace
-
-AgreementMeasure MeasureOf(const Agreement& agreement) {
-  if (const auto* detections = agreement.detections()) return {"F1", detections->F1()};
-  if (const auto* map = agreement.map()) return {"mIoU", map->MeanIou()};
-  if (const auto* points = agreement.keypoints()) return {"PCK", points->Pck()};
-  if (const auto* classes = agreement.classes()) return {"top-1", classes->top_1()};
-  if (const auto* error = agreement.relative_error()) {
-    return {"1 - relative L2", Closeness(*error)};
-  }
-  return {"none", std::nullopt};
-}
 
 // Adds up the frames' costs and agreement.
 class CalibrationClip::Scorer {
@@ -85,7 +66,7 @@ class CalibrationClip::Scorer {
     score.frames = static_cast<int>(answers_ms_.size());
     if (score.frames == 0) return score;
     score.work = work_ / score.frames;
-    score.agreement = MeasureOf(agreement_).value;
+    score.agreement = agreement_.measure().value;
     if (dense_ms > 0) {
       score.latency = MedianOf(answers_ms_) / dense_ms;
       score.time = frames_ms_ / score.frames / dense_ms;
@@ -119,7 +100,7 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
   Agreement held_out;
   AddDense(1, chosen_by_, chosen_by);
   AddDense(chosen_by_, frames_.size(), held_out);
-  measure_ = MeasureOf(chosen_by).name;
+  measure_ = chosen_by.measure().name;
   evidence_ = {chosen_by.frames_with_evidence(), held_out.frames_with_evidence()};
   if (evidence_.chosen_by > 0) return;
   throw InputError(
@@ -208,7 +189,7 @@ std::optional<ClipScore> CalibrationClip::Try(
     at_best.work = scorer.work() / static_cast<double>(scored);
     Agreement agreement = scorer.agreement();
     AddDense(i + 1, chosen_by_, agreement);
-    at_best.agreement = MeasureOf(agreement).value;
+    at_best.agreement = agreement.measure().value;
     if (is_hopeless(at_best)) return std::nullopt;
   }
   return scorer.Score(dense_ms.empty() ? dense_ms_ : MedianOf(std::move(dense_ms)));

@@ -19,15 +19,6 @@
 
 namespace cacheinf {
 
-// How far answers agree with dense ones, as one number (1: the same), by the best measure for their
-// kind: F1 of boxes, mIoU of maps, PCK of keypoints, top-1 of classes; else 1 minus the mean
-// relative error, at least 0.
-struct AgreementMeasure {
-  std::string name;
-  std::optional<double> value;  // nothing where no frame had anything to compare
-};
-AgreementMeasure MeasureOf(const Agreement& agreement);
-
 // How one way of answering scores over some frames.
 struct ClipScore {
   int frames = 0;

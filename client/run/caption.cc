@@ -66,7 +66,8 @@ std::vector<CaptionEntry> CaptionOf(const Answer& answer, const std::string& mod
   entries.push_back({fmt::format("{:.1f} ms{}", Milliseconds(answer.latency()),
                                  answer.is_late() ? ", late" : "")});
   if (answer.computed_from != answer.frame) {
-    entries.push_back({fmt::format("answer of frame {}", answer.computed_from)});
+    entries.push_back({fmt::format("answer of frame {}{}", answer.computed_from,
+                                   answer.is_moved ? ", moved" : "")});
   }
   if (const auto share = answer.share()) {
     entries.push_back({fmt::format("work {:.0f} %", 100 * *share)});

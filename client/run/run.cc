@@ -21,6 +21,7 @@
 #include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
+#include "client/run/frame_loop.h"
 #include "client/run/head_watch.h"
 #include "client/run/overlay_video.h"
 #include "client/run/summary.h"
@@ -39,6 +40,7 @@
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
+#include "profiler/codec_trial.h"
 #include "profiler/scheme_choice.h"
 #include "sparse_ops/cuda/device.h"
 
@@ -47,6 +49,8 @@ namespace {
 
 constexpr size_t kFramesAhead = 2;
 constexpr size_t kLiveFramesWaiting = 1;  // the newest
+// While a step goes on. Each is answered then, if only by a moved answer.
+constexpr size_t kLiveFramesWithDeadline = 8;
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -89,13 +93,16 @@ class Publisher {
     picture_ = output.picture;
   }
 
-  // Reads all it needs from the robot before writing anything: reading may lose a GPU.
+  // Reads all it needs from the robot before writing anything: reading may lose a GPU. Of a frame's
+  // answers, and of frames that a later one overtook, a video shows the first.
   void Publish(const Frame& frame, const Answer& answer) {
-    if (dump_) dump_->Write(answer.frame, robot_.outputs());
+    if (dump_ && !answer.is_moved) dump_->Write(answer.frame, robot_.outputs());
     std::optional<ClassMap> recomputed;
-    if (overlay_ || !picture_.empty()) recomputed = robot_.recomputed();
+    const bool draws = overlay_ || !picture_.empty();
+    if (draws && !answer.is_moved) recomputed = robot_.recomputed();
     if (answers_) answers_->Write(ToJsonLine(answer, robot_.reader()));
-    if (overlay_) {
+    if (overlay_ && frame.index > drawn_) {
+      drawn_ = frame.index;
       const PictureFit& fit = *robot_.fit();
       Picture drawn = DrawAnswer(frame.picture, fit, answer.content, robot_.reader());
       if (recomputed) drawn = OutlineRecomputed(drawn, fit, *recomputed);
@@ -119,6 +126,7 @@ class Publisher {
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
   std::optional<OverlayVideo> overlay_;
+  int64_t drawn_ = -1;  // the last frame of the video
 
   struct Published {
     Frame frame;
@@ -136,16 +144,16 @@ class Intake {
  public:
   explicit Intake(Robot& robot) : robot_(robot) {}
 
-  std::optional<Answer> ProcessOrSkip(const Frame& frame, const Verdict& verdict,
-                                      std::chrono::nanoseconds waited) {
+  // Returns whether the robot has begun with it.
+  bool BeginOrSkip(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds waited) {
     try {
-      Answer answer = robot_.Process(frame, verdict, waited);
+      robot_.Begin(frame, verdict, waited);
       LogNewSize(frame.picture);
-      return answer;
+      return true;
     } catch (const UnfitFrame& error) {
       LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
       if (count_++ == 0) first_reason_ = error.what();
-      return std::nullopt;
+      return false;
     }
   }
 
@@ -235,6 +243,13 @@ class Run {
         compile_(compile),
         source_(source),
         clock_(clock),
+        loop_(
+            source, config.deadline_ms, clock,
+            [this](const Frame& frame) { return TimeWaited(frame); },
+            [this](const Frame& frame, const Answer& answer, bool is_last) {
+              publisher_.Publish(frame, answer);
+              summary_.AddMoved(answer, is_last);
+            }),
         guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock),
         robot_(std::in_place, model, config, clock),
         publisher_(config, *robot_, source),
@@ -258,10 +273,13 @@ class Run {
   // Returns the source's next frame. While it waits for a live one, a robot with a server measures
   // itself. A recording leaves no time for that: what its frames take corrects rough figures.
   std::optional<Frame> Next() {
-    const bool is_idle = profile_ && source_.is_live() && robot_->link_statistics();
-    if (is_idle) profile_->Resume();
-    std::optional<Frame> frame = source_.Next();
-    if (is_idle) profile_->Pause();
+    const bool is_idle = source_.is_live() && robot_->link_statistics();
+    while (is_idle && !loop_.HasNext() && robot_->StandBy()) {
+    }
+    const bool measures = is_idle && profile_;
+    if (measures) profile_->Resume();
+    std::optional<Frame> frame = loop_.Next(*robot_);
+    if (measures) profile_->Pause();
     WantScheduleIfMeasured();
     return frame;
   }
@@ -301,6 +319,7 @@ class Run {
     publisher_.Finish();
     summary_.skipped = source_.skipped() + intake_.skipped();
     summary_.queue = source_.count();
+    summary_.queue.dropped += loop_.dropped();
     summary_.interrupted = is_interrupted;
     return summary_;
   }
@@ -323,6 +342,9 @@ class Run {
                      config_.model_config.decoder, guard_clock_, config_.UsesServer());
     }
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
+    if (config_.mode == RobotConfig::Mode::kCacheinf && model->graph().picture.width > 0) {
+      trial_.emplace(model, config_.model_config.decoder, CodecsToChooseFrom(config_));
+    }
     if (!NeedsProfile(config_)) return;
     profile_.emplace(model, config_, clock_);
     WantScheduleIfMeasured();
@@ -344,8 +366,8 @@ class Run {
     Verdict wanted = guard_ ? guard_->verdict() : Verdict();
     wanted.is_slow = timing_.is_slow();
     const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
-    step.answer = intake_.ProcessOrSkip(frame, verdict, TimeWaited(frame));
-    if (!step.answer) return;
+    if (!intake_.BeginOrSkip(frame, verdict, TimeWaited(frame))) return;
+    step.answer = loop_.Finish(*robot_, frame);
     Answer& answer = *step.answer;
     if (guard_) answer.guard = guard_->state(robot_->plan());
     step.current = FrameStep::kPublish;
@@ -362,6 +384,7 @@ class Run {
     step.current = FrameStep::kRefresh;
     Refresh(frame, answer);
     step.current = FrameStep::kGuard;
+    if (trial_) trial_->Offer(robot_->model_picture());
     UseIdleTime();
   }
 
@@ -394,13 +417,22 @@ class Run {
     while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
   }
 
-  // Until the next frame comes.
+  // Until the next frame comes; a record waits.
   void UseIdleTime() {
-    while (guard_ && guard_->is_open() && !source_.HasNext()) StepGuard();
+    const auto is_idle = [this] { return !source_.is_live() || !loop_.HasNext(); };
+    while (guard_ && guard_->is_open() && is_idle()) StepGuard();
+    if (!trial_) return;
+    guard_clock_.EndWait();
+    while (is_idle() && trial_->Step()) (void)guard_clock_.Now();
+    while (const auto result = trial_->TakeResult()) {
+      const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = result->codec};
+      robot_->NoteAgreement(plan, result->agreement, result->weight);
+    }
   }
 
   void StepGuard() {
     const std::optional<JudgedSample> judged = guard_->Step();
+    if (judged) robot_->NoteAgreement(judged->plan, judged->agreement, judged->weight);
     if (judged && recorder_ && !guard_->alarm().empty()) {
       recorder_->Record("guard", guard_->alarm());
     }
@@ -420,11 +452,13 @@ class Run {
   const Compiler& compile_;
   FrameQueue& source_;
   const Clock& clock_;
-  const SlowedClock guard_clock_;       // as the robot's own
+  FrameLoop loop_;
+  const SlowedClock guard_clock_;       // as the robot's own; of samples and trials
   std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
   std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
+  std::optional<CodecTrial> trial_;  // if plans choose from codecs
   ReuseTiming timing_;
   std::optional<Recorder> recorder_;
   Publisher publisher_;
@@ -455,7 +489,8 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
-  FrameQueue queue(std::move(source), is_live ? kLiveFramesWaiting : kFramesAhead, pace);
+  const size_t most_live = config.deadline_ms > 0 ? kLiveFramesWithDeadline : kLiveFramesWaiting;
+  FrameQueue queue(std::move(source), is_live ? most_live : kFramesAhead, pace);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }

@@ -315,6 +315,14 @@ void Summary::Add(const Answer& answer) {
   }
 }
 
+void Summary::AddMoved(const Answer& answer, bool is_only_one) {
+  ++moved;
+  if (!is_only_one) return;
+  ++frames;
+  ++overtaken;
+  latency.Add(answer.latency());
+}
+
 void Summary::Add(const Robot::Refreshed& refreshed) {
   refresh.Add(refreshed.took);
   work.AddRefresh(refreshed.work);
@@ -352,8 +360,13 @@ std::string ToText(const Summary& summary) {
                       latency.PercentileMs(0.50), latency.PercentileMs(0.95),
                       latency.PercentileMs(0.99));
   if (summary.deadline_ms > 0) {
-    text += fmt::format("late     {} answers took more than {} ms\n", summary.late,
+    text += fmt::format("late     {} computed answers took more than {} ms", summary.late,
                         summary.deadline_ms);
+    if (summary.moved > 0) {
+      text += fmt::format("; {} frames had an earlier answer in time, moved with the scene",
+                          summary.moved);
+    }
+    text += '\n';
   }
   if (summary.fresh < summary.frames) {
     text += fmt::format("mode     {}: own frame computed for {} of {} answers\n", summary.mode,
@@ -394,6 +407,8 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"frames", summary.frames},
                {"fresh", summary.fresh},
                {"late", summary.late},
+               {"moved", summary.moved},
+               {"overtaken", summary.overtaken},
                {"skipped", summary.skipped},
                {"dropped", summary.queue.dropped},
                {"most_dropped_at_once", summary.queue.most_dropped},

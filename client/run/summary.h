@@ -69,7 +69,9 @@ struct Summary {
   int64_t frames = 0;      // answered
   int64_t fresh = 0;       // of these, computed from their own frame
   double deadline_ms = 0;  // 0: none
-  int64_t late = 0;        // answers later than deadline_ms
+  int64_t late = 0;        // computed answers later than deadline_ms
+  int64_t moved = 0;       // moved answers, which came before the computed one or instead of it
+  int64_t overtaken = 0;   // frames that have a moved answer alone
   int64_t skipped = 0;     // could not be read or fitted
   QueueCount queue;        // of a live source's frames
   bool interrupted = false;
@@ -91,6 +93,7 @@ struct Summary {
   std::optional<Agreement> agreement;  // of the checked answers
 
   void Add(const Answer& answer);
+  void AddMoved(const Answer& answer, bool is_only_one);
   void Add(const Robot::Refreshed& refreshed);
 };
 

@@ -9,6 +9,8 @@
 namespace cacheinf {
 namespace {
 
+constexpr double kFewBoxes = 4;
+
 double Square(double number) { return number * number; }
 
 // For numbers that are not both finite.
@@ -30,23 +32,9 @@ bool HaveSamePlace(const Detection& a, const Detection& b) {
   return a.left == b.left && a.top == b.top && a.right == b.right && a.bottom == b.bottom;
 }
 
-bool HasPlace(const Detection& box) {
-  return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
-         std::isfinite(box.bottom);
-}
-
 double Area(double width, double height) { return std::max(0.0, width) * std::max(0.0, height); }
 
 double Area(const Detection& box) { return Area(box.right - box.left, box.bottom - box.top); }
-
-// Intersection over union.
-double Overlap(const Detection& a, const Detection& b) {
-  if (!HasPlace(a) || !HasPlace(b)) return 0;
-  if (HaveSamePlace(a, b)) return 1;
-  const double both = Area(std::min(a.right, b.right) - std::max(a.left, b.left),
-                           std::min(a.bottom, b.bottom) - std::max(a.top, b.top));
-  return both > 0 ? both / (Area(a) + Area(b) - both) : 0;
-}
 
 // The boxes that score high enough to count.
 std::vector<const Detection*> Certain(const Detections& detections) {
@@ -106,7 +94,28 @@ std::span<const std::vector<float>> Comparable(const OutputNumbers& numbers,
   return is_read_first ? all.subspan(1) : all;
 }
 
+// 1 minus the mean error; a frame without a finite error counts as 0.
+std::optional<double> Closeness(const RelativeError& error) {
+  const int64_t frames = error.frames_with_evidence();
+  if (frames == 0) return std::nullopt;
+  const auto finite = static_cast<double>(frames - error.frames_without());
+  return std::max(0.0, finite * (1 - error.mean().value_or(1)) / static_cast<double>(frames));
+}
+
 }  // namespace
+
+bool HasPlace(const Detection& box) {
+  return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) &&
+         std::isfinite(box.bottom);
+}
+
+double Overlap(const Detection& a, const Detection& b) {
+  if (!HasPlace(a) || !HasPlace(b)) return 0;
+  if (HaveSamePlace(a, b)) return 1;
+  const double both = Area(std::min(a.right, b.right) - std::max(a.left, b.left),
+                           std::min(a.bottom, b.bottom) - std::max(a.top, b.top));
+  return both > 0 ? both / (Area(a) + Area(b) - both) : 0;
+}
 
 void RelativeError::Add(std::span<const std::vector<float>> answer,
                         std::span<const std::vector<float>> dense) {
@@ -237,6 +246,19 @@ int64_t Agreement::frames_with_evidence() const {
 
 const RelativeError* Agreement::relative_error() const {
   return relative_error_.frames() == 0 ? nullptr : &relative_error_;
+}
+
+AgreementMeasure Agreement::measure() const {
+  const auto frames = static_cast<double>(frames_with_evidence());
+  if (const auto* of = detections()) {
+    const auto boxes = static_cast<double>(of->answer_boxes() + of->dense_boxes());
+    return {"F1", of->F1(), frames * boxes / (boxes + kFewBoxes * std::max(1.0, frames))};
+  }
+  if (const auto* of = map()) return {"mIoU", of->MeanIou(), frames};
+  if (const auto* of = keypoints()) return {"PCK", of->Pck(), frames};
+  if (const auto* of = classes()) return {"top-1", of->top_1(), frames};
+  if (const auto* of = relative_error()) return {"1 - relative L2", Closeness(*of), frames};
+  return {"none", std::nullopt};
 }
 
 }  // namespace cacheinf

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,12 @@
 // to compare, and has no figure before the first of them.
 
 namespace cacheinf {
+
+bool HasPlace(const Detection& box);  // whether no side is NaN or infinite
+
+// Intersection over union. Identical boxes overlap fully even without area; a box without a place
+// overlaps none.
+double Overlap(const Detection& a, const Detection& b);
 
 // The relative error of frames: |answer - dense| ÷ |dense|, as Euclidean lengths over all numbers
 // of all outputs given. Skips pairs that are the same infinity or both NaN. A frame has no finite
@@ -101,9 +108,8 @@ class MapAgreement {
 // A frame is evidence if either has one.
 //
 // In each frame the answer's boxes, best first, take dense boxes. Each takes the one of its class,
-// not taken yet, that overlaps it most (intersection over union; of equal ones the dense answer's
-// better box), if the overlap is at least .5. Identical boxes overlap fully even without area; a
-// box with a position that is not finite overlaps none.
+// not taken yet, that overlaps it most (of equal ones the dense answer's better box), if the
+// overlap is at least .5.
 class DetectionAgreement {
  public:
   static constexpr float kLeastScore = 0.25f;
@@ -153,6 +159,18 @@ class KeypointAgreement {
   int64_t near_ = 0;
 };
 
+// How far answers agree with dense ones, as one number (1: the same), by the best measure for their
+// kind: F1 of boxes, mIoU of maps, PCK of keypoints, top-1 of classes; else 1 minus the mean
+// relative error, at least 0.
+struct AgreementMeasure {
+  std::string name;
+  std::optional<double> value;  // nothing where no frame had anything to compare
+  // How much it counts beside that of other frames: the frames that had anything to compare. Where
+  // there are few boxes, one that flickers decides, so a frame counts as n / (n + 4), for n boxes
+  // in both answers.
+  double weight = 0;
+};
+
 // Every measure that suits the answers' kind.
 class Agreement {
  public:
@@ -166,6 +184,8 @@ class Agreement {
 
   // By the measure of the answers' kind, else by the relative error.
   int64_t frames_with_evidence() const;
+
+  AgreementMeasure measure() const;
 
   // The relative error of all outputs except the one that an answer reads as a map of classes or a
   // table of boxes, whose numbers say nothing by their difference. (With decoder.kind "raw" it

@@ -55,6 +55,7 @@ struct Detection {
   // Four of a turned box, also beyond the frame; the sides above enclose what is within.
   std::vector<Keypoint> corners = {};
   PixelRuns mask = {};  // no lengths: the network gives none
+  int64_t id = 0;       // the thing's, from 1, as long as it is seen (moved_answer.h); 0: none yet
 };
 
 struct Detections {

@@ -51,7 +51,7 @@ Detection SeenPicture::InFrame(const Detection& seen) const {
   for (Point& corner : corners) corner = ToFrame(fit, corner);
   const auto [left, right] = std::minmax({corners[0].x, corners[1].x, corners[2].x, corners[3].x});
   const auto [top, bottom] = std::minmax({corners[0].y, corners[1].y, corners[2].y, corners[3].y});
-  return {seen.label, left, top, right, bottom, {}, {}, {}};
+  return {seen.label, left, top, right, bottom};
 }
 
 Keypoint SeenPicture::InFrame(const Keypoint& seen) const {

@@ -76,6 +76,8 @@ bool PictureCodec::is_lossless() const {
          (kind == PictureCodecKind::kBlocks && jpeg_quality == 0);
 }
 
+bool PictureCodec::stands_alone() const { return StandsAlone(kind); }
+
 PictureCodec ParsePictureCodec(const std::string& text) {
   if (text.starts_with(kGst)) {
     std::string pipeline = text.substr(kGst.size());

@@ -45,6 +45,10 @@ struct PictureCodec {
 
   // Whether decoding gives back the encoded bytes.
   bool is_lossless() const;
+  // Whether no picture needs the one before it.
+  bool stands_alone() const;
+
+  bool operator==(const PictureCodec&) const = default;
 };
 
 // Parses one of

@@ -44,9 +44,14 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
   if (!config.record.folder.empty()) {
     throw InputError(fmt::format("{}: mode {} cannot be recorded", name, mode));
   }
-  if (config.mode != RobotConfig::Mode::kSplit) return;
-  if (config.server.cuts.empty()) {
+  if (config.mode == RobotConfig::Mode::kSplit && config.server.cuts.empty()) {
     throw InputError(fmt::format("{}: mode split needs a cut, such as --cut VALUE", name));
+  }
+  const bool is_on_time = config.mode == RobotConfig::Mode::kCacheinf &&
+                          config.EffectiveObjective() == Objective::kOnTime;
+  if (is_on_time && config.deadline_ms == 0) {
+    throw InputError(
+        fmt::format("{}: objective on-time needs a deadline, such as --deadline-ms 100", name));
   }
 }
 
@@ -121,8 +126,8 @@ FieldTable RobotConfig::Fields() {
           "mode", MakeChoice(mode),
           "What to compute and where: all, what changed, on a server, shared with it, or by plan. "
           "Every frame (dense); what changed in every frame (cache); every frame, on a server "
-          "(remote); what changed, shared by robot and server (split); or whichever of these a "
-          "schedule says is quickest for the frame (cacheinf). To compare with: every frame, but "
+          "(remote); what changed, shared by robot and server (split); or whichever of these is "
+          "best for the frame by the objective (cacheinf). To compare with: every frame, but "
           "answer at once with the previous frame's result (stale); every k-th frame, and repeat "
           "its answer in between (every-k).",
           "Use cache if much of the picture stays the same. With a server cacheinf is the "
@@ -151,6 +156,24 @@ FieldTable RobotConfig::Fields() {
             "Set it to learn how many answers come too late."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
+      Field{"objective", MakeChoice(objective),
+            "How mode \"cacheinf\" chooses: the best answer at the deadline, or the quickest one. "
+            "By on-time it follows the plan that lets the most agreement with a dense answer be "
+            "expected of what is in hand at the deadline: the plan's answer or, if that is late, "
+            "an earlier one moved with the scene; of plans within .005 of the best, the one with "
+            "the least work of the robot. By latency it follows the quickest plan whose answers "
+            "agree well enough (\"agreement\"). auto is on-time if there is a deadline, else "
+            "latency.",
+            "Set it to latency if you have a deadline and the quickest answer is the best."}
+          .Flag("--objective"),
+      Field{"agreement", &agreement,
+            "How well answers must agree with dense ones by objective latency, from 0 to 1. That "
+            "is F1 of boxes, mIoU of maps and so on, as samples of the robot's own frames have "
+            "shown it; a plan of which they have shown nothing may be followed. If no plan agrees "
+            "well enough, the best one is followed.",
+            "Raise it if the quickest answers are too rough."}
+          .Between(0, 1)
+          .Flag("--agreement"),
       Field{"camera_wait", &camera_wait_s,
             "Seconds to wait for a camera that is not there yet or gives no more frames. Then the "
             "run ends. Also applies to network streams, and to pipelines that do not report their "
@@ -224,6 +247,10 @@ std::vector<Shape> RobotConfig::InputShapes() const {
   std::vector<Shape> parsed;
   for (const std::string& shape : shapes) parsed.push_back(ParseShape(shape, "shapes"));
   return parsed;
+}
+
+Objective RobotConfig::EffectiveObjective() const {
+  return objective.value_or(deadline_ms > 0 ? Objective::kOnTime : Objective::kLatency);
 }
 
 std::string RobotConfig::ModeName() const {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/base/log.h"
+#include "common/base/objective.h"
 #include "common/base/words.h"
 #include "common/config/cache_config.h"
 #include "common/config/fields.h"
@@ -62,6 +64,8 @@ struct RobotConfig {
   int threads = 0;
   int64_t frames = 0;
   double deadline_ms = 0;
+  std::optional<Objective> objective;  // nothing: on time if there is a deadline, else latency
+  double agreement = 0.9;
   double camera_wait_s = 60;
   bool realtime = false;
   Backend backend = Backend::kCpu;
@@ -91,6 +95,8 @@ struct RobotConfig {
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;
+
+  Objective EffectiveObjective() const;
 
   std::string ModeName() const;  // "stale", "every-3"
 

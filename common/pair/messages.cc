@@ -309,6 +309,7 @@ void VisitFields(Message& m, Visit& visit) {
     visit("number", m.number, kNotNegative);
     visit("frame", m.frame, kNotNegative);
     visit("keeps", m.keeps);
+    visit("left_ms", m.left_ms);
     Range& rows = m.place.rows;
     Range& columns = m.place.columns;
     for (int* const edge : {&rows.begin, &rows.end, &columns.begin, &columns.end}) {

@@ -69,7 +69,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 6;
+  static constexpr uint32_t kProtocol = 7;
 
   uint32_t protocol = kProtocol;  // if it differs, nothing after it is read
   std::string build = {};         // builds of the same name compute the same bits
@@ -153,10 +153,12 @@ struct Frame {
 struct RemoteFrame {
   static constexpr Kind kKind = Kind::kRemoteFrame;
 
-  int64_t number = 0;    // one more than the previous picture's
-  int64_t frame = 0;     // the robot's frame number
-  bool keeps = false;    // whether the server computes only what changed, as it decides
-  Rectangle place = {};  // the part that shows the frame; 16 bits each
+  int64_t number = 0;  // one more than the previous picture's
+  int64_t frame = 0;   // the robot's frame number
+  bool keeps = false;  // whether the server computes only what changed, as it decides
+  // Until the answer is late for the robot's deadline; at least 1. 0: there is no deadline.
+  uint16_t left_ms = 0;
+  Rectangle place = {};               // the part that shows the frame; 16 bits each
   std::vector<uint8_t> picture = {};  // common/codec/picture_codec.h
 };
 

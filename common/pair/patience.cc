@@ -1,54 +1,65 @@
 #include "common/pair/patience.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace cacheinf {
 namespace {
+
+using Time = Patience::Time;
 
 // A machine may stand still for so long.
 constexpr std::chrono::milliseconds kLeastAlone(200);
 constexpr int kMostDoublings = 6;
 
+constexpr double kHardlyEver = 0.05;
+constexpr double kWorthOfServer = 0.005;
+// Frames that are late besides those that were seen.
+constexpr double kLateUnseen = 0.25;
+
+int64_t CountWithin(const std::deque<Time>& sorted, Time time) {
+  return std::ranges::upper_bound(sorted, time) - sorted.begin();
+}
+
+double ShareWithin(const std::deque<Time>& sorted, Time time) {
+  return static_cast<double>(CountWithin(sorted, time)) /
+         (static_cast<double>(sorted.size()) + kLateUnseen);
+}
+
+// Of few times the longest but one; 0 if there are none.
+Time P95(const std::deque<Time>& sorted) {
+  return sorted.empty() ? Time(0) : sorted[(sorted.size() - 1) * 95 / 100];
+}
+
 }  // namespace
 
-Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone) {
+Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements) {
   if (due == kNever) {
+    not_waited_for_ = 0;
     const Time wait = LongestWait(alone);
     return wait == kNever ? kNever : begin + wait;
   }
-  const Time time_alone = ExpectedAlone(alone);
-  const Time time_of_server = ExpectedOfServer();
-  const Time last_moment = due - time_alone;
-  const bool can_be_in_time = last_moment >= begin;
-  Time give_up_at = begin;
-  if (!can_be_in_time) {
-    if (time_of_server < time_alone) give_up_at = begin + time_alone;
-  } else if (time_of_server <= last_moment - begin || not_waited_for_ >= kMostNotWaitedFor) {
-    give_up_at = last_moment;
-  } else if (IsUsuallyWithin(due - begin)) {
-    give_up_at = due;
-  }
-  not_waited_for_ = give_up_at == begin ? not_waited_for_ + 1 : 0;
-  return give_up_at;
+  const Time wait = WaitFor(due - begin, SortedAlone(alone), agreements);
+  not_waited_for_ = wait == Time(0) ? not_waited_for_ + 1 : 0;
+  return begin + wait;
 }
 
 void Patience::NoteServer(std::optional<Time> took, bool is_heard) {
-  Add(server_, took.value_or(kNever), kAnswersKept);
   is_silent_ = !took && !is_heard;
+  // A server that was not waited for may have been in time.
+  if (took || not_waited_for_ == 0) Add(server_, took.value_or(kNever));
 }
 
-void Patience::NoteAlone(Alone alone, Time took) {
-  Add(alone_[static_cast<size_t>(alone)], took, kRecent);
-}
+void Patience::NoteAlone(Alone alone, Time took) { Add(alone_[static_cast<size_t>(alone)], took); }
 
 void Patience::ForgetServer() {
   server_.clear();
   is_silent_ = false;
 }
 
-void Patience::Add(Times& times, Time time, size_t most) {
+void Patience::Add(Times& times, Time time) {
   times.push_back(time);
-  if (times.size() > most) times.pop_front();
+  if (times.size() > kTimesKept) times.pop_front();
 }
 
 // Where there is no deadline.
@@ -61,31 +72,63 @@ Patience::Time Patience::LongestWait(Alone alone) const {
     if (time != kNever) longest = std::max(longest, time);
   }
   if (longest < Time(0)) return kNever;
-  const Time wait = longest + std::max<Time>(kLeastAlone, ExpectedAlone(alone));
+  const Time wait = longest + std::max<Time>(kLeastAlone, P95(SortedAlone(alone)));
   return wait * (1 << std::min(unanswered, kMostDoublings));
 }
 
-// Returns the longest time but one, or 0 before the first frame.
-Patience::Time Patience::ExpectedAlone(Alone alone) const {
-  const auto& own = alone_[static_cast<size_t>(alone)];
-  Times times = own.empty() ? alone_[1 - static_cast<size_t>(alone)] : own;
-  if (times.empty()) return Time(0);
-  std::sort(times.begin(), times.end());
-  return times.size() == 1 ? times.front() : times[times.size() - 2];
+// Where so much time is left until the deadline.
+Patience::Time Patience::WaitFor(Time left, const Times& alone,
+                                 const Agreements& agreements) const {
+  left = std::max(left, Time(0));
+  if (alone.empty()) return left;
+  const Time time_alone = P95(alone);
+  const Time time_of_server = ExpectedOfServer();
+  if (ShareWithin(alone, left) < kHardlyEver) {
+    return time_of_server < time_alone ? time_alone : Time(0);
+  }
+  Times server = server_;
+  std::ranges::sort(server);
+  const auto answered = [&](Time wait) {
+    return wait < time_of_server ? 0.0 : ShareWithin(server, wait);
+  };
+  const auto worth = [&](Time wait) {
+    const double from_server = answered(wait);
+    const double in_time = ShareWithin(alone, left - wait);
+    const double otherwise = in_time * agreements.alone + (1 - in_time) * agreements.moved;
+    return from_server * (agreements.server + kWorthOfServer) + (1 - from_server) * otherwise;
+  };
+  // Between these moments waiting longer costs nothing.
+  std::vector<Time> waits = {Time(0), left};
+  for (const Time time : alone) {
+    if (time < left) waits.push_back(left - time);
+  }
+  std::ranges::sort(waits);
+  constexpr double kRounding = 1e-9;
+  Time best = waits.front();
+  for (const Time wait : waits) {
+    if (worth(wait) >= worth(best) - kRounding) best = wait;
+  }
+  const bool is_unknown = server.empty() || not_waited_for_ >= kMostNotWaitedFor;
+  if (answered(best) == 0 && !is_unknown) return Time(0);
+  if (best < left) return best;
+  const auto in_time = CountWithin(server, left);
+  const auto before_alone = CountWithin(server, left + time_alone);
+  const auto later = static_cast<int64_t>(server.size()) - before_alone;
+  return before_alone - in_time > later ? left + time_alone : left;
 }
 
-// Returns the shorter of the last two times, or 0 before the first frame.
+// What it takes to compute all bounds what it takes to compute what changed, roughly.
+Patience::Times Patience::SortedAlone(Alone alone) const {
+  const auto& own = alone_[static_cast<size_t>(alone)];
+  Times times = own.empty() ? alone_[1 - static_cast<size_t>(alone)] : own;
+  std::ranges::sort(times);
+  return times;
+}
+
 Patience::Time Patience::ExpectedOfServer() const {
   if (server_.empty()) return Time(0);
   const Time last = server_.back();
   return server_.size() == 1 ? last : std::min(last, server_[server_.size() - 2]);
-}
-
-bool Patience::IsUsuallyWithin(Time time) const {
-  const size_t recent = std::min(server_.size(), kRecent);
-  const auto within = std::count_if(server_.end() - static_cast<ptrdiff_t>(recent), server_.end(),
-                                    [time](Time took) { return took <= time; });
-  return within > 0 && static_cast<size_t>(within) + 1 >= recent;
 }
 
 }  // namespace cacheinf

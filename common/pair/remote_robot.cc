@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/base/error.h"
@@ -13,6 +14,16 @@
 #include "common/pair/say.h"
 
 namespace cacheinf {
+namespace {
+
+uint16_t LeftMs(RemoteRobot::Time now, RemoteRobot::Time due) {
+  if (due == RemoteRobot::Time::max()) return 0;
+  constexpr int64_t kMost = std::numeric_limits<uint16_t>::max();
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - now).count();
+  return static_cast<uint16_t>(std::clamp<int64_t>(left, 1, kMost));
+}
+
+}  // namespace
 
 PictureFormat PictureFormatOf(const Graph& graph) {
   if (graph.inputs.size() != 1 || graph.picture.width == 0) {
@@ -52,7 +63,8 @@ bool RemoteRobot::IsReady() {
   return connection_.is_ready();
 }
 
-void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int64_t frame) {
+void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int64_t frame,
+                        Time due) {
   GiveUp();
   begin_ = clock_.Now();
   message::RemoteFrame sent = {
@@ -62,6 +74,7 @@ void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int6
     whole_since_ = number_;
   }
   encoder_.Append(picture, &sent.picture);
+  sent.left_ms = LeftMs(clock_.Now(), due);
   const Message message = MessageOf(std::move(sent), number_);
   part_ = {.sent_bytes = message.bytes.size()};
   times_ = {};

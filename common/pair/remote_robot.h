@@ -46,8 +46,9 @@ class RemoteRobot {
   // Whether the server takes part in the next frame.
   bool IsReady();
 
-  // Sends the picture, of which `place` shows the frame.
-  void Begin(const PictureView& picture, const Rectangle& place, int64_t frame);
+  // Sends the picture, of which `place` shows the frame. The outputs are due at `due`, if ever.
+  void Begin(const PictureView& picture, const Rectangle& place, int64_t frame,
+             Time due = Time::max());
   // Takes what has arrived. kDone: the outputs are there.
   Progress Step();
   // Waits for the outputs no longer.

@@ -50,6 +50,8 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
     return;
   }
   Turn(ToDo::kAnswer);
+  drop_at_ = begin + 2 * std::chrono::milliseconds(frame.left_ms);
+  if (frame.left_ms == 0) drop_at_ = std::chrono::nanoseconds::max();
   answer_ = {.frame = frame.number};
   answer_.times.server_decoding = clock_.Now() - begin;
   frame_ = frame.frame;
@@ -70,6 +72,10 @@ void RemoteServer::Turn(ToDo to_do) {
 bool RemoteServer::Step(std::chrono::nanoseconds queued) {
   if (to_do_ == ToDo::kNothing) return false;
   const auto begin = clock_.Now();
+  if (is_open() && begin >= drop_at_) {
+    Turn(ToDo::kNothing);
+    return false;
+  }
   if (computing_ != nullptr) {
     computing_->Step();
   } else if (!Begin()) {

@@ -25,8 +25,9 @@ namespace cacheinf {
 // nothing computes a whole picture faster.)
 //
 // Never waits, and computes one stage a step, so that the caller can turn to other robots in
-// between. Whatever the robot no longer waits for is abandoned there. So there is one of these to
-// do:
+// between. Whatever the robot no longer waits for is abandoned there: what it gives up, and what is
+// late by as much again as it had been given. (A little late it still tells the robot how long the
+// server takes.) So there is one of these to do:
 //
 //               the next picture comes   its picture is given up   the last stage is done
 //   kNothing    → kAnswer
@@ -82,6 +83,7 @@ class RemoteServer {
   ToDo to_do_ = ToDo::kNothing;
   ModelState* computing_ = nullptr;      // once that has begun
   std::chrono::nanoseconds computed_{};  // so long
+  std::chrono::nanoseconds drop_at_{};   // the current picture
   message::Answer answer_;               // to the current picture, as far as it is known
 };
 

@@ -37,7 +37,7 @@ T Session::Read(const Message& message) const {
   return read;
 }
 
-bool Session::Advance() {
+bool Session::Advance(std::chrono::nanoseconds at_most) {
   if (is_over()) return false;
   const auto turn = clock_.Now();
   bool has_moved = false;
@@ -53,22 +53,30 @@ bool Session::Advance() {
       if (held_) break;
       has_moved = true;
     }
-    if (Step(turn)) has_moved = true;
+    if (Step(turn, at_most)) has_moved = true;
   } catch (const std::exception& error) {
     Leave(error.what());
   }
   return has_moved;
 }
 
-// Computes a stage, if there is one.
-bool Session::Step(std::chrono::nanoseconds turn) {
+bool Session::Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most) {
   const std::chrono::nanoseconds due_since = std::exchange(due_since_, std::nullopt).value_or(turn);
   const auto queued = queued_ + std::max(std::chrono::nanoseconds(0), turn - due_since);
-  const bool has_stepped = remote_ ? remote_->Step(queued) : split_ && split_->Step(queued);
-  if (!has_stepped) return false;  // it waited for a slice, not for its turn
+  const auto step = [&] {
+    return remote_ ? remote_->Step(queued) : split_ && split_->Step(queued);
+  };
+  const auto is_open = [this] { return remote_ ? remote_->is_open() : split_->is_open(); };
+  if (!step()) return false;  // it waited for a slice, not for its turn
+  const auto may_go_on = [&] {
+    return at_most.count() > 0 && is_open() && !channel_.WaitForMessage(turn) &&
+           clock_.Now() - turn < at_most;
+  };
+  while (may_go_on() && step()) {
+  }
   queued_ = queued;
   if (held_) held_->arrived_at = clock_.Now();
-  if (remote_ ? remote_->is_open() : split_->is_open()) due_since_ = clock_.Now();
+  if (is_open()) due_since_ = clock_.Now();
   return true;
 }
 

@@ -43,9 +43,9 @@ class Session {
           RemoteServer::OnPicture on_picture = {}, Solve solve = {});
   ~Session() { stops_ = true; }
 
-  // Takes what has arrived and computes at most one stage. Returns whether there was anything to
-  // do. Never throws, whatever arrives.
-  bool Advance();
+  // Takes what has arrived and computes a stage, and others for at most so long or until something
+  // arrives. Returns whether there was anything to do. Never throws, whatever arrives.
+  bool Advance(std::chrono::nanoseconds at_most = {});
 
   // Whether a robot has been admitted; robot() is its name then.
   bool has_robot() const { return is_greeted_; }
@@ -61,7 +61,7 @@ class Session {
  private:
   void Take(const Message& message);
   void NoteDue(const Message& message);
-  bool Step(std::chrono::nanoseconds turn);
+  bool Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);
   void TakeHello(const message::Hello& hello);
   void TakeSettings(const message::Settings& settings);
   void TakeProfile(message::Profile profile);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/base/median.h"
 
 namespace cacheinf {
@@ -30,8 +32,15 @@ constexpr int kWholeInARow = 2;
 // several guesses the most hopeful one looks best. Those within this are left to the tries.
 constexpr double kUnproven = 1.2;
 
-// Share of a frame's time that a plan must lose before it is left, where switching costs nothing.
+// Share of a frame's time or agreement that a plan must lose before it is left, where switching
+// costs nothing.
 constexpr double kLeastLost = 0.1;
+
+// Plans with hardly less agreement in hand are as good, and differ by the robot's work.
+constexpr double kAsGood = 0.005;
+
+// As which a frame counts whose server was given up.
+constexpr double kDeadlinesWhereGivenUp = 2;
 
 // After so many frames what is known of a codec may be outdated. Try it if it is predicted to take
 // at most this many times as long as the current plan.
@@ -39,6 +48,9 @@ constexpr int kFramesKnown = 300;
 constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
+
+// What a clip has shown counts as so many frames at most: the scene may be another one.
+constexpr double kMostFromClip = 8;
 
 constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
@@ -62,6 +74,12 @@ double Unseen(const ProfiledCodec& codec, double seen) {
   return most;
 }
 
+// Writes an agreement or a share: ".97", "1.00".
+std::string ShareText(double share) {
+  const std::string text = fmt::format("{:.2f}", share);
+  return text.starts_with("0.") ? text.substr(1) : text;
+}
+
 }  // namespace
 
 PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
@@ -71,10 +89,24 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
       keeps_to_nearby_(keeps_to_nearby),
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
-  for (const ProfiledCodec& codec : robot.codecs) codecs_[codec.codec].unused = kFramesKnown;
+  for (const ProfiledCodec& codec : robot.codecs) {
+    codecs_[codec.codec].unused = kFramesKnown;
+    const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec};
+    NoteAgreement(plan, codec.judged.agreement, std::min(codec.judged.weight, kMostFromClip));
+  }
+  const JudgedAgreement& cache = robot.cache_judged;
+  NoteAgreement(Plan(), cache.agreement, std::min(cache.weight, kMostFromClip));
+}
+
+void PlanChooser::Pursue(const Goal& goal) {
+  goal_ = goal;
+  if (goal.is_exact) evidence_.TakeAsExact();
 }
 
 void PlanChooser::GoOnFrom(const PlanChooser& before) {
+  goal_ = before.goal_;
+  evidence_ = before.evidence_;
+  has_warned_ = before.has_warned_;
   home_ = before.home_;
   plan_ = before.plan_;
   frames_of_plan_ = before.frames_of_plan_;
@@ -101,6 +133,8 @@ const Plan& PlanChooser::Choose(const Link& link) {
   const CostModel model = model_.At(situation_);
   const std::vector<Candidate> last = std::exchange(candidates_, {});
   ConsiderAll(model);
+  KeepThoseThatAgree();
+  SetCosts();
   whole_ms_ = Corrected(model, {.keeps = false}).latency_ms;
   const Plan before = plan_;
   const bool is_tried = plan_ != home_ && frames_of_plan_ > 0 && frames_of_plan_ < kFramesToTry &&
@@ -172,62 +206,109 @@ bool PlanChooser::IsProven(const Plan& plan) const {
   return plan.kind == Plan::Kind::kSplit ? is_split_proven_ : codecs_.at(plan.codec).is_proven;
 }
 
-double PlanChooser::BeginMs(const Candidate& candidate) const {
+void PlanChooser::KeepThoseThatAgree() {
+  left_out_.reset();
+  if (IsOnTime()) return;
+  const auto agreement = [this](const Candidate& candidate) {
+    return evidence_.HopedAgreement(candidate.plan);
+  };
+  const Candidate best = *std::ranges::max_element(candidates_, {}, agreement);
+  const double least = std::min(goal_.least_agreement, agreement(best));
+  if (least < goal_.least_agreement && !std::exchange(has_warned_, true)) {
+    LogWarning(fmt::format(
+        "no plan agrees with dense answers as well as {}; the robot follows the best, {}: {}",
+        ShareText(goal_.least_agreement), ToText(best.plan), ShareText(agreement(best))));
+  }
+  std::erase_if(candidates_, [&](const Candidate& candidate) {
+    if (agreement(candidate) >= least) return false;
+    const double latency_ms = candidate.prediction.latency_ms;
+    if (!left_out_ || latency_ms < left_out_->prediction.latency_ms) left_out_ = candidate;
+    return true;
+  });
+}
+
+void PlanChooser::SetCosts() {
+  double least = std::numeric_limits<double>::infinity();
+  for (Candidate& candidate : candidates_) {
+    const double latency_ms = candidate.prediction.latency_ms;
+    const bool is_doubted = candidate.plan != home_ && !IsProven(candidate.plan);
+    candidate.cost = Cost(candidate.plan, (is_doubted ? kUnproven : 1) * latency_ms);
+    if (IsOnTime()) candidate.in_hand = 1 - Cost(candidate.plan, latency_ms);
+    least = std::min(least, candidate.cost);
+  }
+  if (!IsOnTime()) return;
+  double most_robot_ms = std::numeric_limits<double>::min();
+  for (Candidate& candidate : candidates_) {
+    candidate.cost -= least;
+    if (candidate.cost > kAsGood) continue;
+    most_robot_ms = std::max(most_robot_ms, candidate.prediction.robot_ms);
+  }
+  for (Candidate& candidate : candidates_) {
+    if (candidate.cost > kAsGood) continue;
+    candidate.cost = kAsGood * candidate.prediction.robot_ms / most_robot_ms;
+  }
+}
+
+double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
+  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, goal_.deadline_ms) : latency_ms;
+}
+
+double PlanChooser::CostToBegin(const Candidate& candidate) const {
   Situation whole = situation_;
   whole.robot_work = whole.server_work = 1;
   const Prediction first = Corrected(model_.At(whole), candidate.plan);
-  return std::max(0.0, first.latency_ms - candidate.prediction.latency_ms);
+  return std::max(0.0, Cost(candidate.plan, first.latency_ms) -
+                           Cost(candidate.plan, candidate.prediction.latency_ms));
 }
 
 void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
-  const auto latency = [this](const Candidate& candidate) {
-    const bool is_doubted = candidate.plan != home_ && !IsProven(candidate.plan);
-    return (is_doubted ? kUnproven : 1) * candidate.prediction.latency_ms;
-  };
   const Candidate* const home = home_ ? Find(*home_, candidates_) : nullptr;
   if (home == nullptr) {
-    home_ = std::ranges::min_element(candidates_, {}, latency)->plan;
+    home_ = std::ranges::min_element(candidates_, {}, &Candidate::cost)->plan;
     return;
   }
+  const double least_lost = kLeastLost * (IsOnTime() ? 1 : home->cost);
   const Candidate* best = nullptr;
-  double most_won_ms = 0;
+  double most_won = 0;
   for (Candidate& candidate : candidates_) {
     const Candidate* const before = Find(candidate.plan, last);
-    candidate.lost_ms = std::max(
-        0.0, (before == nullptr ? 0 : before->lost_ms) + latency(*home) - latency(candidate));
-    double won_ms = candidate.lost_ms - kLeastLost * latency(*home);
-    if (won_ms <= most_won_ms) continue;
+    candidate.lost =
+        std::max(0.0, (before == nullptr ? 0 : before->lost) + home->cost - candidate.cost);
+    double won = candidate.lost - least_lost;
+    if (won <= most_won) continue;
     // A plan that is being tried has already begun.
     if (candidate.plan != plan_) {
-      won_ms = std::min(won_ms, candidate.lost_ms - BeginMs(candidate) - BeginMs(*home));
+      won = std::min(won, candidate.lost - CostToBegin(candidate) - CostToBegin(*home));
     }
-    if (won_ms <= most_won_ms) continue;
+    if (won <= most_won) continue;
     best = &candidate;
-    most_won_ms = won_ms;
+    most_won = won;
   }
   if (best == nullptr) return;
   home_ = best->plan;
-  for (Candidate& candidate : candidates_) candidate.lost_ms = 0;
+  for (Candidate& candidate : candidates_) candidate.lost = 0;
 }
 
 const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   const Candidate& home = *Find(*home_, candidates_);
+  const double home_cost = Cost(*home_, home.prediction.latency_ms);
   const Candidate* best = nullptr;
-  double best_ms = kWorthTrying * home.prediction.latency_ms;
+  double best_cost = home_cost;
   for (const Candidate& candidate : candidates_) {
     const Plan& plan = candidate.plan;
     if (plan.kind != Plan::Kind::kRemote || plan.codec == home_->codec) continue;
     if (codecs_.at(plan.codec).unused < kFramesKnown) continue;
-    if (candidate.prediction.latency_ms >= best_ms) continue;
+    const double hoped = Cost(plan, candidate.prediction.latency_ms / kWorthTrying);
+    if (hoped >= best_cost) continue;
     best = &candidate;
-    best_ms = candidate.prediction.latency_ms;
+    best_cost = hoped;
   }
   if (best == nullptr) return nullptr;
   // There and back.
-  const double longer_ms = std::max(0.0, best_ms - home.prediction.latency_ms);
-  const double cost_ms = BeginMs(*best) + BeginMs(home) + kFramesToTry * longer_ms;
-  if (for_tries_ms_ <= cost_ms) return nullptr;
-  for_tries_ms_ = 0;
+  const double more = Cost(best->plan, best->prediction.latency_ms) - home_cost;
+  const double cost = CostToBegin(*best) + CostToBegin(home) + kFramesToTry * std::max(0.0, more);
+  if (for_tries_ <= cost) return nullptr;
+  for_tries_ = 0;
   return best;
 }
 
@@ -256,8 +337,14 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
 
 void PlanChooser::Note(const Taken& taken) {
   const double latency_ms = Milliseconds(taken.times.latency());
-  for_tries_ms_ += kShareForTries * latency_ms;
+  for_tries_ += kShareForTries * (IsOnTime() ? 1 : latency_ms);
   Doubt();
+  evidence_.NoteFollowed(plan_);
+  if (taken.gave_up && taken.executed != plan_.kind) {
+    // The robot may have been in time alone, but its server was not.
+    NoteRatios(std::max(latency_ms, kDeadlinesWhereGivenUp * goal_.deadline_ms),
+               prediction_.latency_ms);
+  }
   const std::optional<double> seen = Seen(taken);
   // More work than was assumed does not make a machine slow.
   Situation then = situation_;
@@ -267,9 +354,10 @@ void PlanChooser::Note(const Taken& taken) {
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
   // A first frame meets untouched memory and a server that is not ready.
   if (frames_of_plan_ <= 1) return;
-  NoteQueue(taken);
   const Prediction expected = Corrected(model_.At(then), plan_);
   const bool is_whole = plan_.keeps && !seen;
+  NoteRatios(latency_ms, MsOfKnownWork(taken, expected, is_whole));
+  NoteQueue(taken);
   if (taken.executed == Plan::Kind::kLocal) {
     robot_unused_ = 0;
     robot_.Note(latency_ms, is_whole ? whole_ms_ : expected.latency_ms);
@@ -282,6 +370,26 @@ void PlanChooser::Note(const Taken& taken) {
   situation_.robot_factor = robot_.value();
   situation_.server_factor = server_.value();
   situation_.link_factor = link_.value();
+}
+
+// What would have been predicted with what is known now of how much the frame changed, but not of
+// how long others' frames take. REQUIRES: NoteQueue has not been called.
+double PlanChooser::MsOfKnownWork(const Taken& taken, const Prediction& expected,
+                                  bool is_whole) const {
+  if (is_whole) {
+    Plan dense = plan_;
+    dense.keeps = false;
+    return Corrected(model_.At(situation_), dense).latency_ms;
+  }
+  if (taken.executed == Plan::Kind::kLocal) return expected.latency_ms;
+  return expected.latency_ms + situation_.server_queue_ms -
+         Milliseconds(taken.times.server_queueing);
+}
+
+void PlanChooser::NoteRatios(double latency_ms, double of_known_work_ms) {
+  if (prediction_.latency_ms <= 0 || of_known_work_ms <= 0) return;
+  evidence_.NoteTaken(plan_.kind, latency_ms / prediction_.latency_ms,
+                      latency_ms / of_known_work_ms);
 }
 
 void PlanChooser::NoteQueue(const Taken& taken) {
@@ -344,20 +452,48 @@ void PlanChooser::Median::Add(double number) {
 double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last_.end()}); }
 
 std::string PlanChooser::Reason() const {
+  const auto cost = [this](const Candidate& candidate) {
+    return IsOnTime() ? -candidate.in_hand : candidate.prediction.latency_ms;
+  };
+  const Candidate* const planned = Find(plan_, candidates_);
+  if (planned == nullptr) return "";
   const bool is_tried = home_ && plan_ != home_;
   const Candidate* other = is_tried ? Find(*home_, candidates_) : nullptr;
   for (const Candidate& candidate : candidates_) {
     if (is_tried || candidate.plan == plan_) continue;
-    const double latency_ms = candidate.prediction.latency_ms;
-    if (other == nullptr || latency_ms < other->prediction.latency_ms) other = &candidate;
+    if (other == nullptr || cost(candidate) < cost(*other)) other = &candidate;
   }
-  std::string text = fmt::format("{}: {:.1f} ms", ToText(plan_), prediction_.latency_ms);
+  std::string text = TextOf(*planned, other);
+  if (is_tried) {
+    text += "; the first is being tried";
+  } else if (other != nullptr && cost(*other) < cost(*planned)) {
+    const bool is_for_work = IsOnTime() && cost(*planned) - cost(*other) <= kAsGood &&
+                             planned->prediction.robot_ms < other->prediction.robot_ms;
+    text += is_for_work             ? "; the second is hardly better, for more of the robot's work"
+            : IsProven(other->plan) ? "; the second wins too little for a change"
+                                    : "; the second is a guess, as it was never followed";
+  }
+  if (left_out_ && cost(*left_out_) < cost(*planned)) {
+    text += fmt::format("; {} agrees too little ({})", ToText(left_out_->plan),
+                        ShareText(evidence_.HopedAgreement(left_out_->plan)));
+  }
+  return text;
+}
+
+std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other) const {
+  const double planned_ms = planned.prediction.latency_ms;
+  if (!IsOnTime()) {
+    std::string text = fmt::format("{}: {:.1f} ms", ToText(planned.plan), planned_ms);
+    if (other == nullptr) return text;
+    return text + fmt::format(", {}: {:.1f} ms", ToText(other->plan), other->prediction.latency_ms);
+  }
+  std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f})", ToText(planned.plan),
+                                 ShareText(planned.in_hand), goal_.deadline_ms,
+                                 evidence_.P95Ms(planned.plan, planned_ms));
   if (other == nullptr) return text;
-  text += fmt::format(", {}: {:.1f} ms", ToText(other->plan), other->prediction.latency_ms);
-  if (is_tried) return text + "; the first is being tried";
-  if (other->prediction.latency_ms >= prediction_.latency_ms) return text;
-  return text + (IsProven(other->plan) ? "; the second wins too little for a change"
-                                       : "; the second is a guess, as it was never followed");
+  const double late = evidence_.Late(other->plan, other->prediction.latency_ms, goal_.deadline_ms);
+  return text + fmt::format("; {} {} (late {})", ToText(other->plan), ShareText(other->in_hand),
+                            ShareText(late));
 }
 
 }  // namespace cacheinf

@@ -24,6 +24,14 @@ constexpr Whole kPadding = {-kMostRows, kMostRows};
 constexpr Whole kTaps = {1, 1 << 10};
 // Milliseconds, bytes, watts.
 constexpr Real kAmount = {0, kLargestNumber, "a number, 0 or more", "a number, 0 or more"};
+constexpr Real kShare = {0, 1, "a number from 0 to 1", "a number from 0 to 1"};
+
+void VisitJudged(const char* agreement, const char* weight,
+                 MaybeConst<JudgedAgreement> auto& judged, auto& visit) {
+  if (!visit.Has(agreement, judged.weight > 0)) return;
+  visit(agreement, judged.agreement, kShare);
+  visit(weight, judged.weight, kAmount);
+}
 
 }  // namespace
 
@@ -79,6 +87,7 @@ void VisitFields(MaybeConst<ProfiledCodec> auto& codec, auto& visit) {
   visit("encode_ms", codec.encode_ms, kAmount);
   visit("decode_ms", codec.decode_ms, kAmount);
   if (visit.Has("seen", true)) visit("seen", codec.seen);
+  VisitJudged("agreement", "agreement_weight", codec.judged, visit);
 }
 
 namespace {
@@ -149,6 +158,7 @@ void VisitFields(MaybeConst<Profile> auto& profile, auto& visit) {
   visit("decide_ms", profile.decide_ms);
   visit("read_ms", profile.read_ms, kAmount);
   visit("codecs", profile.codecs);
+  VisitJudged("cache_agreement", "cache_agreement_weight", profile.cache_judged, visit);
   visit("answer_bytes", profile.answer_bytes, kAmount);
   visit("answer_encode_ms", profile.answer_encode_ms, kAmount);
   visit("answer_decode_ms", profile.answer_decode_ms, kAmount);

@@ -62,6 +62,18 @@ struct ProfiledOperator {
   double whole_decode_ms = 0;
 };
 
+// How far answers to a clip's frames agreed with dense ones, from 0 to 1.
+struct JudgedAgreement {
+  double agreement = 1;
+  double weight = 0;  // frames, by how much each of them says; 0: unknown
+
+  void Add(double more_agreement, double more_weight) {
+    if (more_weight <= 0) return;
+    weight += more_weight;
+    agreement += (more_agreement - agreement) * more_weight / weight;
+  }
+};
+
 // The picture in a codec of --codec.
 struct ProfiledCodec {
   std::string codec;
@@ -71,6 +83,7 @@ struct ProfiledCodec {
   // The work of a server that gets it, over the frame's work; without points they are equal. Noise
   // of the codec counts as change, and change that it drops does not.
   Curve seen = {};
+  JudgedAgreement judged = {};  // of dense answers to decoded pictures
 
   double SeenOf(double work) const { return seen.points.empty() ? work : seen.At(work); }
 };
@@ -102,6 +115,7 @@ struct Profile {
   Curve decide_ms;     // following the camera and finding what changed, over the work
   double read_ms = 0;  // reading the answer from the outputs
   std::vector<ProfiledCodec> codecs;
+  JudgedAgreement cache_judged;  // of the robot's own, with these settings
   // The picture's rows as a slice, as for an operator above: they cross where both sides read them.
   Curve picture_slice_bytes;
   Curve picture_encode_ms;

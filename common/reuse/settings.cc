@@ -132,15 +132,33 @@ ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
 
 namespace {
 
-// Gives the usual values to settings of mode cache that have no effect. Returns a sentence for
-// each.
+std::vector<std::string> ResetUnusedObjective(RobotConfig& config) {
+  std::vector<std::string> unused;
+  const RobotConfig usual;
+  const bool has_plans = config.mode == RobotConfig::Mode::kCacheinf;
+  constexpr const char* kNoPlans = "only mode cacheinf chooses among plans";
+  if (!has_plans && config.objective) {
+    config.objective.reset();
+    unused.push_back(fmt::format("objective is not used: {}", kNoPlans));
+  }
+  const bool is_by_latency = has_plans && config.EffectiveObjective() == Objective::kLatency;
+  if (!is_by_latency && config.agreement != usual.agreement) {
+    config.agreement = usual.agreement;
+    unused.push_back(
+        fmt::format("agreement is not used: {}",
+                    has_plans ? "objective on-time weighs it against lateness" : kNoPlans));
+  }
+  return unused;
+}
+
+// Gives the usual values to settings that have no effect. Returns a sentence for each.
 std::vector<std::string> ResetUnused(RobotConfig& config) {
-  if (config.mode != RobotConfig::Mode::kCache) return {};
+  std::vector<std::string> unused = ResetUnusedObjective(config);
+  if (config.mode != RobotConfig::Mode::kCache) return unused;
   const CacheConfig usual;
   const TrackerConfig usual_tracker;
   const ReuseSettings resolved = Resolve(config.cache, config.tracker.change);
   const bool is_lossy = resolved.lossy.has_value();
-  std::vector<std::string> unused;
   const auto check = [&](const char* key, auto& setting, const auto& usual_value, bool is_used,
                          const char* why_not) {
     if (is_used || setting == usual_value) return;

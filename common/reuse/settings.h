@@ -76,7 +76,8 @@ std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured);
 // What a level makes of the configured settings. The geometry stays.
 ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured);
 
-// One sentence for each setting of mode cache that has no effect. None in other modes.
+// One sentence for each setting that has no effect: of mode cache, in that mode, and of what mode
+// cacheinf chooses plans by.
 std::vector<std::string> UnusedSettings(RobotConfig config);
 
 // Gives the usual values to what UnusedSettings would name.

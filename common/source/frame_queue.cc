@@ -33,7 +33,7 @@ std::optional<Frame> FrameQueue::First() {
 
 bool FrameQueue::HasNext() {
   const std::lock_guard lock(mutex_);
-  return !waiting_.empty() || is_at_end_;
+  return !waiting_.empty();
 }
 
 std::optional<Frame> FrameQueue::Next() {

@@ -42,7 +42,7 @@ class FrameQueue : public FrameSource {
   // Waits for a frame. Rethrows what the source threw, after the frames read before that.
   std::optional<Frame> Next() override;
 
-  // Whether Next would not wait.
+  // Whether a frame waits.
   bool HasNext();
 
   // The first frame, before it is due. Waits for it; nothing if there is none, or it was asked for

@@ -1,6 +1,7 @@
 #include "common/tracker/features.h"
 
 #include <algorithm>
+#include <mutex>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
 
@@ -35,15 +36,32 @@ cv::Point2f Project(const Homography& homography, cv::Point2f point) {
 
 }  // namespace
 
+void KeepOpenCvInThisThread() {
+  static std::once_flag once;
+  std::call_once(once, [] { cv::setNumThreads(1); });
+}
+
+void BuildPyramid(const GreyPicture& picture, bool with_derivatives,
+                  std::vector<cv::Mat>& pyramid) {
+  cv::buildOpticalFlowPyramid(View(picture), pyramid, kWindow, kPyramidLevels, with_derivatives);
+}
+
+void FollowPoints(const std::vector<cv::Mat>& from, const std::vector<cv::Mat>& to,
+                  const std::vector<cv::Point2f>& points, std::vector<cv::Point2f>& found,
+                  std::vector<uint8_t>& is_found, std::vector<float>& errors) {
+  cv::calcOpticalFlowPyrLK(from, to, points, found, is_found, errors, kWindow, kPyramidLevels,
+                           cv::TermCriteria(cv::TermCriteria::COUNT | cv::TermCriteria::EPS,
+                                            kMostIterations, kSmallStep),
+                           cv::OPTFLOW_USE_INITIAL_FLOW, kLeastGradient);
+}
+
 void CornerFlow::SetReference(const GreyPicture& reference) {
-  cv::buildOpticalFlowPyramid(View(reference), reference_pyramid_, kWindow, kPyramidLevels,
-                              /*withDerivatives=*/true);
+  BuildPyramid(reference, /*with_derivatives=*/true, reference_pyramid_);
   FindCorners();
 }
 
 void CornerFlow::SetFrame(const GreyPicture& frame) {
-  cv::buildOpticalFlowPyramid(View(frame), frame_pyramid_, kWindow, kPyramidLevels,
-                              /*withDerivatives=*/false);
+  BuildPyramid(frame, /*with_derivatives=*/false, frame_pyramid_);
 }
 
 // A corner's place need not be exact: it is followed from wherever it is thought to be.
@@ -61,11 +79,7 @@ void CornerFlow::Match(const Homography& reference_from_frame_guess, PointPairs*
   found_.resize(corners_.size());
   std::transform(corners_.begin(), corners_.end(), found_.begin(),
                  [&](cv::Point2f corner) { return Project(frame_from_reference, corner); });
-  cv::calcOpticalFlowPyrLK(reference_pyramid_, frame_pyramid_, corners_, found_, is_found_, errors_,
-                           kWindow, kPyramidLevels,
-                           cv::TermCriteria(cv::TermCriteria::COUNT | cv::TermCriteria::EPS,
-                                            kMostIterations, kSmallStep),
-                           cv::OPTFLOW_USE_INITIAL_FLOW, kLeastGradient);
+  FollowPoints(reference_pyramid_, frame_pyramid_, corners_, found_, is_found_, errors_);
   for (size_t i = 0; i < corners_.size(); ++i) {
     if (is_found_[i] == 0 || errors_[i] > kLargestDifference) continue;
     pairs->reference.push_back(corners_[i]);

@@ -7,10 +7,21 @@
 #include "common/tracker/grey_picture.h"
 #include "sparse_ops/homography.h"
 
-// Points that two pictures share. Part of the homography tracker, and the only header here that
-// shows OpenCV.
+// Points that two pictures share. Part of the trackers, and the only header here that shows OpenCV.
 
 namespace cacheinf {
+
+// Makes OpenCV compute in the caller's thread, in the whole process.
+void KeepOpenCvInThisThread();
+
+// A picture and smaller ones of it, as Lucas-Kanade reads them.
+void BuildPyramid(const GreyPicture& picture, bool with_derivatives, std::vector<cv::Mat>& pyramid);
+
+// Follows points by pyramidal Lucas-Kanade from one picture, preferably with derivatives, to
+// another. `found` has guesses. Sets whether each was found, and its mean difference in levels.
+void FollowPoints(const std::vector<cv::Mat>& from, const std::vector<cv::Mat>& to,
+                  const std::vector<cv::Point2f>& points, std::vector<cv::Point2f>& found,
+                  std::vector<uint8_t>& is_found, std::vector<float>& errors);
 
 // The same points in both, counted from the centre of the first pixel.
 struct PointPairs {

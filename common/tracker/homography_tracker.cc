@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <mutex>
-#include <opencv2/core.hpp>
 #include <utility>
 #include <vector>
 
@@ -27,11 +25,6 @@ constexpr double kAlike = 0.9;          // of the pixels, where nothing can be t
 constexpr int kAlikeLevels = 4;
 constexpr double kLargestGain = 2;
 constexpr double kOtherLight = 4;  // levels, by which flow is led astray
-
-void KeepOpenCvInThisThread() {
-  static std::once_flag once;
-  std::call_once(once, [] { cv::setNumThreads(1); });
-}
 
 // A picture as it is tracked.
 struct WorkingPicture {

@@ -254,5 +254,37 @@ TEST(AgreementTest, MeasuresWhatTheKindOfAnswerHas) {
   EXPECT_EQ(keypoints.relative_error()->mean(), 0.0);
 }
 
+TEST(AgreementTest, OneNumberSaysAFrameWithFewBoxesLittle) {
+  const Detections one = {{Box(0, 0.9f, 0, 0, 9, 9)}};
+  const Detections two = {{Box(0, 0.9f, 0, 0, 9, 9), Box(1, 0.9f, 0, 0, 9, 9)}};
+  const auto add = [](const Detections& answer, const Detections& dense, Agreement* agreement) {
+    agreement->Add(answer, {{}}, dense, {{}});
+  };
+  Agreement boxes;
+  add({}, {}, &boxes);
+  EXPECT_FALSE(boxes.measure().value);
+  EXPECT_EQ(boxes.measure().weight, 0.0);
+  add(two, two, &boxes);
+  EXPECT_EQ(boxes.measure().name, "F1");
+  EXPECT_EQ(boxes.measure().value, 1.0);
+  EXPECT_DOUBLE_EQ(boxes.measure().weight, 4.0 / (4 + 4));
+  Agreement missed;
+  add({}, one, &missed);
+  EXPECT_EQ(missed.measure().value, 0.0);
+  EXPECT_DOUBLE_EQ(missed.measure().weight, 1.0 / (1 + 4));
+  add(two, one, &missed);
+  EXPECT_DOUBLE_EQ(*missed.measure().value, 2.0 / 4);
+  EXPECT_DOUBLE_EQ(missed.measure().weight, 2 * 2.0 / (2 + 4));  // two boxes a frame
+
+  Agreement map;
+  map.Add(ClassMap{2, 1, {0, 1}}, {{0, 1}}, ClassMap{2, 1, {0, 1}}, {{0, 1}});
+  EXPECT_EQ(map.measure().name, "mIoU");
+  EXPECT_EQ(map.measure().weight, 1.0);
+  Agreement raw;
+  raw.Add(RawOutputs{}, {{2, 2}}, RawOutputs{}, {{4, 4}});
+  EXPECT_EQ(raw.measure().value, 0.5);
+  EXPECT_EQ(Agreement().measure().name, "none");
+}
+
 }  // namespace
 }  // namespace cacheinf

@@ -17,6 +17,7 @@ namespace cacheinf {
 namespace {
 
 constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};
+constexpr PlanChooser::Goal kGoal = {.objective = Objective::kLatency};
 constexpr int kMostSplits = 12;  // per model and clip, besides the one by hand
 
 FrameCost PredictedCost(const Prediction& prediction) {
@@ -130,7 +131,7 @@ class Replays {
   // took.
   void ReplayChosen(double mbit, double speedup) {
     constexpr size_t kFramesToSettle = 20;
-    const auto chooser = subject_->planning.at(speedup)->MakeChooser();
+    const auto chooser = subject_->planning.at(speedup)->MakeChooser(kGoal);
     const PlanChooser::Link link = {.is_up = true,
                                     .to_server = {mbit},
                                     .to_robot = {mbit},

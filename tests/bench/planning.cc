@@ -113,11 +113,13 @@ Prediction Planning::Predict(const Plan& plan, const Situation& situation) const
   return model_.At(situation).Predict(plan);
 }
 
-std::unique_ptr<PlanChooser> Planning::MakeChooser() const {
-  return std::make_unique<PlanChooser>(schedule_->robot, schedule_->server,
-                                       [schedule = schedule_](const Situation& situation) {
-                                         return schedule->Lookup(situation).plans;
-                                       });
+std::unique_ptr<PlanChooser> Planning::MakeChooser(const PlanChooser::Goal& goal) const {
+  auto chooser = std::make_unique<PlanChooser>(schedule_->robot, schedule_->server,
+                                               [schedule = schedule_](const Situation& situation) {
+                                                 return schedule->Lookup(situation).plans;
+                                               });
+  chooser->Pursue(goal);
+  return chooser;
 }
 
 }  // namespace cacheinf

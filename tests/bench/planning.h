@@ -64,7 +64,8 @@ class Planning {
 
   Plan Solve(const std::string& planner, const Situation& situation) const;
   Prediction Predict(const Plan& plan, const Situation& situation) const;
-  std::unique_ptr<PlanChooser> MakeChooser() const;  // as a robot makes it from the file
+  // As a robot makes it from the file.
+  std::unique_ptr<PlanChooser> MakeChooser(const PlanChooser::Goal& goal) const;
 
   const std::filesystem::path& file() const { return file_; }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,12 +12,14 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/exec/compiled_model.h"
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"
+#include "profiler/obtain_profile.h"
 #include "tests/client/demo_config.h"
 #include "tests/testing/folder_test.h"
 
@@ -61,6 +64,27 @@ TEST_F(IdleProfileTest, RoughFiguresAreThereAtOnceAndTheSameTheNextTime) {
   const std::optional<Profile> next = IdleProfile(model_, config_, clock_).Take();
   ASSERT_TRUE(next);
   EXPECT_EQ(FingerprintOf(*next), FingerprintOf(*first)) << "a server would not know the robot";
+}
+
+TEST_F(IdleProfileTest, ListsEveryQualityAndWhatTheUserNames) {
+  const auto codecs = [&](const std::string& own) {
+    config_.server.codec = own;
+    const Profile profile = IdleProfile(model_, config_, clock_).Take().value();
+    std::vector<std::string> names;
+    for (const ProfiledCodec& codec : profile.codecs) names.push_back(codec.codec);
+    return names;
+  };
+  const std::vector<std::string> usual = codecs("jpeg");  // another name of jpeg:85
+  EXPECT_EQ(usual, DefaultPictureCodecs());
+  for (const std::string quality :
+       {"jpeg:95", "jpeg:85", "jpeg:70", "video:crf=18", "video", "video:crf=28"}) {
+    EXPECT_EQ(std::ranges::count(usual, quality), 1) << quality;
+  }
+  std::vector<std::string> expected = usual;
+  expected.insert(expected.begin(), "jpeg:60");
+  EXPECT_EQ(codecs("jpeg:60"), expected);
+  config_.cache.policy = CacheConfig::Policy::kExact;
+  EXPECT_EQ(codecs("jpeg:60"), LosslessPictureCodecs());
 }
 
 TEST_F(IdleProfileTest, MeasuresWhileTheRobotIsIdleAndLeavesAtOnce) {

@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/objective.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 #include "tests/testing/refusal.h"
@@ -227,6 +228,19 @@ TEST(RobotConfigTest, ParsesShapes) {
                           "99999999999999999999", "1 x 3"}) {
     EXPECT_THROW(ParseShape(bad, "t"), InputError) << bad;
   }
+}
+
+TEST(RobotConfigTest, TheObjectiveIsToBeOnTimeIfThereIsADeadline) {
+  const auto objective = [](const std::string& keys) {
+    return ParseRobotConfig("{" + keys + "}", "robot.json").EffectiveObjective();
+  };
+  EXPECT_EQ(objective(""), Objective::kLatency);
+  EXPECT_EQ(objective(R"("deadline_ms": 100)"), Objective::kOnTime);
+  EXPECT_EQ(objective(R"("deadline_ms": 100, "objective": "auto")"), Objective::kOnTime);
+  EXPECT_EQ(objective(R"("deadline_ms": 100, "objective": "latency")"), Objective::kLatency);
+  EXPECT_EQ(
+      Refusal(R"({"mode": "cacheinf", "objective": "on-time", "server": {"address": "mpi"}})"),
+      "robot.json: objective on-time needs a deadline, such as --deadline-ms 100");
 }
 
 }  // namespace

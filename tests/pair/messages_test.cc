@@ -40,7 +40,7 @@ TEST(MessagesTest, BytesAreThoseOfTheProtocol) {
   for (const std::string& seed : MessageSeeds()) {
     for (const char byte : seed) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   }
-  EXPECT_EQ(hash, 0xd3a1bcd62e432c96);
+  EXPECT_EQ(hash, 0x507acec07682f26d);
 }
 
 TEST(MessagesTest, AFrameIsItsDecision) {
@@ -61,15 +61,17 @@ TEST(MessagesTest, APictureNeedsFewBytesBesideIt) {
   const RemoteFrame frame{.number = 41,
                           .frame = 1 << 20,
                           .keeps = true,
+                          .left_ms = 90,
                           .place = {{8, 376}, {0, 640}},
                           .picture = {1, 2, 3}};
   const std::vector<uint8_t> bytes = Encode(frame);
-  EXPECT_EQ(bytes.size(), frame.picture.size() + 29);
+  EXPECT_EQ(bytes.size(), frame.picture.size() + 31);
   RemoteFrame read;
   ASSERT_EQ(Decode(bytes, &read), "");
   EXPECT_EQ(read.number, frame.number);
   EXPECT_EQ(read.frame, frame.frame);
   EXPECT_TRUE(read.keeps);
+  EXPECT_EQ(read.left_ms, frame.left_ms);
   EXPECT_EQ(read.place, frame.place);
   EXPECT_EQ(read.picture, frame.picture);
   EXPECT_LE(Encode(Answer()).size(), 40u);

@@ -127,6 +127,30 @@ TEST(ProfileTest, ComesBackAsItWasWritten) {
   }
 }
 
+TEST(ProfileTest, SaysWhatACodecCostsInAgreementIfThatIsKnown) {
+  Profile profile = SmallProfile();
+  EXPECT_EQ(ToJsonText(profile).find("agreement"), std::string::npos) << "not as before";
+  JudgedAgreement& judged = profile.codecs[0].judged;
+  judged.Add(0.5, 0);
+  EXPECT_EQ(judged.weight, 0.0);
+  judged.Add(0.5, 10);
+  judged.Add(1, 30);
+  EXPECT_EQ(judged.agreement, 0.875);
+  profile.cache_judged = {0.75, 20};
+  const Profile again = ParseProfile(ToJsonText(profile), "p.json");
+  EXPECT_EQ(again.codecs[0].judged.agreement, 0.875);
+  EXPECT_EQ(again.codecs[0].judged.weight, 40.0);
+  EXPECT_EQ(again.cache_judged.agreement, 0.75);
+  EXPECT_EQ(again.cache_judged.weight, 20.0);
+
+  Json json = Json::parse(ToJsonText(profile));
+  json["codecs"][0]["agreement"] = 1.5;
+  EXPECT_NE(Refusal(json.dump()).find("agreement"), std::string::npos);
+  json["codecs"][0]["agreement"] = 0.5;
+  json["codecs"][0].erase("agreement_weight");
+  EXPECT_NE(Refusal(json.dump()).find("agreement_weight"), std::string::npos);
+}
+
 TEST(ProfileTest, RefusesWhatIsNoProfileAndSaysWhatToDo) {
   for (const std::string text : {"", "{", "[]", "{}", "null"}) {
     const std::string refusal = Refusal(text);

@@ -173,6 +173,21 @@ TEST(MeasureTest, FollowsHowChangesGrow) {
   EXPECT_TRUE(profile.operators[0].refresh_ms.points.empty());
 }
 
+TEST(MeasureTest, MeasuresEveryQualityOfACodec) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.codecs = {"jpeg:85", "raw", "jpeg:95", "jpeg:70"};
+  const Profile profile = MeasureSmallNetwork(measurement);
+  ASSERT_EQ(profile.codecs.size(), 4u);
+  const auto bytes = [&](size_t codec) { return profile.codecs[codec].bytes.At(0.3); };
+  EXPECT_GT(bytes(2), bytes(0));
+  EXPECT_GT(bytes(0), bytes(3));
+  for (const size_t lossy : {0, 2, 3}) {
+    EXPECT_GT(profile.codecs[lossy].encode_ms, 0.0);
+    EXPECT_GE(profile.codecs[lossy].seen.points.size(), 2u);
+  }
+  EXPECT_TRUE(profile.codecs[1].seen.points.empty());
+}
+
 TEST(MeasureTest, LeavesOutCodecsThatAreNotHere) {
   Measurement measurement = OfSmallNetwork();
   measurement.codecs = {"video:no-such-encoder", "raw"};

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
 #include <string>
 
 #include "common/base/file.h"
 #include "common/plan/profile.h"
+#include "common/source/scenes.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
@@ -86,6 +89,42 @@ TEST_F(MeasureToolTest, WritesOverNothingThatItReads) {
   EXPECT_NE(result.error.find("would overwrite what --model reads"), std::string::npos)
       << result.error;
   EXPECT_EQ(ReadFile(folder_ / "m.onnx"), ReadFile(model));
+}
+
+TEST_F(MeasureToolTest, SaysHowFarAnswersToAClipAgree) {
+  Scene scene({.width = 64, .height = 48, .camera = CameraMotion::kHandheld});
+  std::filesystem::create_directory(folder_ / "clip");
+  for (int i = 0; i < 24; ++i) {
+    cv::Mat picture(48, 64, CV_8UC3);
+    scene.Render(i, picture.data, nullptr);
+    cv::imwrite((folder_ / "clip" / (std::to_string(100 + i) + ".png")).string(), picture);
+  }
+  const std::string codecs = "--codec raw --codec jpeg:95 --codec jpeg:1 --codec video:crf=51 ";
+  const CommandResult result = Measure("--side robot -o p.json --clip clip " + codecs);
+  ASSERT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_NE(result.out.find("local cache; agreement"), std::string::npos) << result.out;
+  const Profile profile = LoadProfile(folder_ / "p.json");
+  ASSERT_EQ(profile.codecs.size(), 4u);
+  EXPECT_EQ(profile.codecs[0].judged.weight, 0.0) << "raw loses nothing";
+  for (const size_t lossy : {1, 2, 3}) EXPECT_GE(profile.codecs[lossy].judged.weight, 1.0);
+  const auto agreement = [&](size_t codec) { return profile.codecs[codec].judged.agreement; };
+  EXPECT_GT(agreement(1), 0.5);
+  EXPECT_LT(agreement(2), agreement(1) - 0.2);
+  EXPECT_LT(agreement(3), agreement(1) - 0.2);
+  EXPECT_GE(profile.cache_judged.weight, 7.0);
+  EXPECT_GT(profile.cache_judged.agreement, 0.5);
+
+  const CommandResult known = Measure("--side robot -o p.json --clip clip " + codecs);
+  EXPECT_NE(known.out.find("local cache; agreement"), std::string::npos) << known.out;
+
+  // Nor does a server's profile say anything, or one of generated motion.
+  for (const std::string other : {"--side server --clip clip ", "--side robot ",
+                                  "--side robot --clip generated:frames=16,width=64,height=48 "}) {
+    const CommandResult silent = Measure(other + "-o o.json --frames 16 --codec jpeg:95");
+    ASSERT_EQ(silent.exit_code, 0) << silent.out;
+    EXPECT_EQ(silent.out.find("agreement"), std::string::npos) << silent.out;
+    EXPECT_EQ(LoadProfile(folder_ / "o.json").codecs[0].judged.weight, 0.0);
+  }
 }
 
 TEST_F(MeasureToolTest, GeneratesMotionWhereThereIsNoClip) {

@@ -170,5 +170,28 @@ TEST(ReuseSettingsTest, NamesSettingsWithoutEffect) {
   EXPECT_TRUE(UnusedSettings(WithoutUnusedSettings(config)).empty());
 }
 
+TEST(ReuseSettingsTest, OnlyAModeThatChoosesPlansUsesWhatTheyAreChosenBy) {
+  RobotConfig config;
+  config.objective = Objective::kLatency;
+  config.agreement = 0.8;
+  const std::vector<std::string> neither = {
+      "objective is not used: only mode cacheinf chooses among plans",
+      "agreement is not used: only mode cacheinf chooses among plans"};
+  for (const auto mode : {RobotConfig::Mode::kDense, RobotConfig::Mode::kCache,
+                          RobotConfig::Mode::kRemote, RobotConfig::Mode::kSplit}) {
+    config.mode = mode;
+    EXPECT_EQ(UnusedSettings(config), neither);
+  }
+  EXPECT_TRUE(UnusedSettings(WithoutUnusedSettings(config)).empty());
+  config.mode = RobotConfig::Mode::kCacheinf;
+  EXPECT_TRUE(UnusedSettings(config).empty());
+  config.objective.reset();
+  EXPECT_TRUE(UnusedSettings(config).empty());
+  config.deadline_ms = 100;
+  EXPECT_EQ(UnusedSettings(config),
+            std::vector<std::string>{
+                "agreement is not used: objective on-time weighs it against lateness"});
+}
+
 }  // namespace
 }  // namespace cacheinf

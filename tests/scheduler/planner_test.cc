@@ -177,6 +177,16 @@ TEST(Planner, WithoutALinkTheRobotAnswers) {
   }
 }
 
+TEST(Planner, TakesTheUsualQualityOfACodec) {
+  RandomNetwork network = MakeRandomNetwork(1, 5);
+  std::vector<ProfiledCodec>& codecs = network.pair.robot.codecs;
+  codecs = {{"jpeg:85", Curve::Constant(9000), 1, 1},
+            {"raw", Curve::Constant(90'000), 0.1, 0.1},
+            {"jpeg:70", Curve::Constant(5000), 1, 1}};
+  const CostModel model(network.pair.robot, network.pair.server, {5, 5, 4, 0.3, 0.4});
+  EXPECT_EQ(MakePlanner("remote")->Solve(model, {}).codec, "jpeg:85");
+}
+
 TEST(Planner, EqualSeedsGiveEqualPlans) {
   const RandomNetwork network = MakeRandomNetwork(11, 8);
   const CostModel model(network.pair.robot, network.pair.server, network.situation);

@@ -120,7 +120,9 @@ class PlanRobot {
     executor_.MeetServer();
     const FittedFrame frame = {.index = ++index_, .picture = picture, .place = kAll, .tensor = {}};
     executor_.Decide(frame, {}, SplitRobot::kNever);
-    executor_.Execute();
+    executor_.Begin();
+    while (!executor_.Step()) {
+    }
     const Execution& execution = executor_.Commit();
     if (execution.kind != Plan::Kind::kLocal && execution.kind != plan.kind) {
       throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));

@@ -99,6 +99,18 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
 }
 
+// Else the server would not know its own measurements, and would measure for 20 s.
+TEST_F(ScheduleMakerTest, DoesNotMeasureARobotsPipeline) {
+  robot_ = MeasureServer();
+  robot_.side = Side::kRobot;
+  ProfiledCodec pipeline = robot_.codecs.front();
+  pipeline.codec = "video:gst:x264enc tune=4 ! tee name=t ! queue t. ! filesink location=/tmp/x";
+  robot_.codecs.push_back(pipeline);
+  const Schedule schedule = ParseSchedule(Make(never_).get(), "made");
+  EXPECT_EQ(schedule.robot.codecs.size(), 2u);
+  EXPECT_EQ(schedule.server.codecs.size(), 1u);
+}
+
 // Measuring takes 20 s.
 TEST_F(ScheduleMakerTest, ThereIsARoughScheduleAtOnceAndTheRobotMayLeave) {
   robot_ = MeasureServer();

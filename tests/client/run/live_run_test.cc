@@ -348,6 +348,7 @@ TEST_F(FailingRunTest, AReplayRestsWhereTheRunDidWhateverTheClockSays) {
   config.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";
   config.guard.is_on = false;
   config.check = 0;
+  config.deadline_ms = 0;
   config.output.answers = Path("answers.jsonl");
   TickingClock whole;
   const Summary summary = Run(OpenSource(config.source, whole), config, whole);

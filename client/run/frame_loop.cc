@@ -1,0 +1,84 @@
+#include "client/run/frame_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cacheinf {
+namespace {
+
+FrameLoop::Time FromMs(double milliseconds) {
+  const std::chrono::duration<double, std::milli> time(milliseconds);
+  return std::chrono::duration_cast<FrameLoop::Time>(time);
+}
+
+}  // namespace
+
+FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
+                     HandOut hand_out)
+    : source_(source),
+      deadline_(FromMs(deadline_ms)),
+      clock_(clock),
+      waited_(std::move(waited)),
+      hand_out_(std::move(hand_out)) {}
+
+std::optional<Frame> FrameLoop::Next(Robot& robot) {
+  if (newest_ || source_.HasNext()) LookAround(robot);
+  std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : source_.Next();
+  last_look_ = clock_.Now();
+  return next;
+}
+
+Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
+  const Time now = clock_.Now();
+  current_ = {&frame, now + deadline_ - waited_(frame), deadline_ == Time(0)};
+  longest_gap_before_ = std::exchange(longest_gap_, Time(0));
+  while (true) {
+    LookAround(robot);
+    if (std::optional<Answer> answer = robot.Step(LookAt())) {
+      current_.is_answered = true;
+      return *std::move(answer);
+    }
+  }
+}
+
+void FrameLoop::LookAround(Robot& robot) {
+  if (deadline_ == Time(0)) return;
+  const Time now = clock_.Now();
+  longest_gap_ = std::max(longest_gap_, now - last_look_);
+  while (source_.is_live() && source_.HasNext()) TakeNewer(robot);
+  AnswerIfDue(robot, current_);
+  if (newest_) AnswerIfDue(robot, open_newest_);
+  last_look_ = now;
+}
+
+// REQUIRES: a frame waits in the source.
+void FrameLoop::TakeNewer(Robot& robot) {
+  if (newest_ && !open_newest_.is_answered) Move(robot, open_newest_, /*is_last=*/true);
+  newest_ = source_.Next();
+  open_newest_ = {&*newest_, clock_.Now() + deadline_ - waited_(*newest_), false};
+}
+
+void FrameLoop::AnswerIfDue(Robot& robot, Open& open) {
+  if (open.is_answered || clock_.Now() + margin() < open.due) return;
+  Move(robot, open, /*is_last=*/false);
+}
+
+void FrameLoop::Move(Robot& robot, Open& open, bool is_last) {
+  open.is_answered = true;
+  const Time begin = clock_.Now();
+  const std::optional<Answer> answer = robot.Moved(*open.frame, waited_(*open.frame));
+  if (!answer && is_last) ++dropped_;
+  if (!answer) return;
+  hand_out_(*open.frame, *answer, is_last);
+  moving_ = clock_.Now() - begin;
+}
+
+// When the next moved answer must be made.
+FrameLoop::Time FrameLoop::LookAt() const {
+  Time due = Time::max();
+  if (!current_.is_answered) due = current_.due;
+  if (newest_ && !open_newest_.is_answered) due = std::min(due, open_newest_.due);
+  return due == Time::max() ? due : due - margin();
+}
+
+}  // namespace cacheinf

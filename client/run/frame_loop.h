@@ -1,0 +1,89 @@
+#ifndef CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
+#define CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "client/answer/answer.h"
+#include "client/robot.h"
+#include "common/base/clock.h"
+#include "common/source/frame_queue.h"
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+
+// Takes a robot from frame to frame, step by step on one thread, and looks between two steps at the
+// clock and at newer frames, so that every frame has an answer by its deadline once there is one to
+// give: a frame whose own answer is not there in time is answered by the last one, as the scene has
+// moved since (Robot::Moved). So a frame may have two answers, of which the later one counts; and
+// a live frame that a newer one overtakes has a moved one alone.
+//
+//   while (auto frame = loop.Next(robot)) {
+//     robot.Begin(*frame, …);
+//     Answer answer = loop.Finish(robot, *frame);
+//   }
+//
+// Without a deadline nothing moves, and Next gives a live source's newest frame.
+class FrameLoop {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  // How long a frame has waited since its stamp; 0 for one of a record, whose deadline counts from
+  // Begin.
+  using Waited = std::function<Time(const Frame& frame)>;
+  // Takes a moved answer; `is_last`: the frame gets no other.
+  using HandOut = std::function<void(const Frame& frame, const Answer& answer, bool is_last)>;
+
+  // Source and clock must outlive this. `deadline_ms` 0: none.
+  FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
+            HandOut hand_out);
+
+  // Returns the next frame to compute. Waits for it.
+  std::optional<Frame> Next(Robot& robot);
+
+  // Whether a frame waits, so that Next returns at once.
+  bool HasNext() { return newest_ || source_.HasNext(); }
+
+  // Finishes the frame that the robot has begun.
+  Answer Finish(Robot& robot, const Frame& frame);
+
+  // Frames that a newer one overtook before there was an answer to move.
+  int64_t dropped() const { return dropped_; }
+
+ private:
+  // A frame that waits for its own answer.
+  struct Open {
+    const Frame* frame = nullptr;
+    Time due{};
+    bool is_answered = true;  // by a moved answer, or needs none
+  };
+
+  void LookAround(Robot& robot);
+  void TakeNewer(Robot& robot);
+  void AnswerIfDue(Robot& robot, Open& open);
+  void Move(Robot& robot, Open& open, bool is_last);
+  Time LookAt() const;
+  Time margin() const { return std::max(longest_gap_, longest_gap_before_) + moving_; }
+
+  FrameQueue& source_;
+  const Time deadline_;
+  const Clock& clock_;
+  const Waited waited_;
+  const HandOut hand_out_;
+  Open current_;
+  std::optional<Frame> newest_;  // that came while the current one is computed
+  Open open_newest_;
+  Time last_look_{};
+  // Between two looks, since this frame was begun, and since the last one was.
+  Time longest_gap_{};
+  Time longest_gap_before_{};
+  Time moving_{};  // what moving an answer took last
+  int64_t dropped_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_RUN_FRAME_LOOP_H_

@@ -1,0 +1,65 @@
+#ifndef CACHEINF_COMMON_ANSWER_MOVED_ANSWER_H_
+#define CACHEINF_COMMON_ANSWER_MOVED_ANSWER_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/answer/answers.h"
+#include "common/base/picture_view.h"
+#include "common/model/picture.h"
+#include "common/tracker/part_flow.h"
+
+namespace cacheinf {
+
+// The last computed answer as it must look in newer pictures, for when theirs is not there in time;
+// and which boxes of one answer after the other are the same thing.
+//
+// A box moves, and grows or shrinks, as the points inside it do (part_flow.h), and with it its
+// keypoints, corners and mask; the mask by whole pixels, so that it is the old outline, not a new
+// one. Keypoints without boxes move as what is around each does. Scores stay. All else is repeated:
+// classes, embeddings, raw outputs, and maps of classes, which would need a motion for every pixel.
+// What leaves the frame is clipped to it, and left out once little of it is left.
+//
+// Points are followed from the kept picture right into the new one, not from frame to frame: the
+// errors of many short ways add up.
+class MovedAnswer {
+ public:
+  // Gives the boxes their ids and keeps a copy of the answer with its picture, which may be empty
+  // (no pixels): then it is only repeated. A box takes the id of the box of its class that overlaps
+  // it most, greedily, by at least .3: among those of the last answer, as moved last, and those not
+  // seen in a few answers since. Others get new ids. Costs a grey copy of the picture.
+  void Keep(AnswerContent& content, const PictureView& model_picture);
+
+  // Forgets the answer and its things, as when frames have another size. No id is given twice.
+  void Forget();
+
+  bool has_answer() const { return content_.has_value(); }
+
+  // What was kept, as it must look in this picture; as it is if the picture has another shape.
+  // `fit` says how frames become the model's pictures; null: places are in the model's pixels.
+  // REQUIRES: has_answer(), and frames of one size since.
+  AnswerContent MoveTo(const PictureView& model_picture, const PictureFit* fit);
+
+ private:
+  struct Thing {
+    Detection box;           // without parts; where it was seen or moved last
+    int answers_unseen = 0;  // one after the other
+  };
+
+  void GiveIds(Detections& detections);
+  std::vector<PartMotion> Motions(const std::vector<Rectangle>& parts, const PictureView& picture,
+                                  const PictureFit* fit);
+  Detections Moved(const Detections& detections, const PictureView& picture, const PictureFit* fit);
+  Keypoints Moved(const Keypoints& keypoints, const PictureView& picture, const PictureFit* fit);
+
+  std::optional<AnswerContent> content_;
+  bool has_picture_ = false;
+  PartFlow flow_;
+  std::vector<Thing> things_;
+  int64_t last_id_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_ANSWER_MOVED_ANSWER_H_

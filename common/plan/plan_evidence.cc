@@ -1,0 +1,116 @@
+#include "common/plan/plan_evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "common/plan/exactness.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr size_t kRatiosKept = 100;
+constexpr int kFramesRemembered = 300;
+// What a sample's weight is still worth after another one of weight 1: the last seven count.
+constexpr double kAfterAnother = 0.85;
+const double kAfterAFrame = std::exp(-1.0 / kFramesRemembered);
+
+}  // namespace
+
+std::deque<PlanEvidence::Ratio> PlanEvidence::Times::Unknown() {
+  std::deque<Ratio> ratios;
+  for (const double ratio : {0.8, 0.9, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.7, 2.5}) {
+    ratios.push_back({ratio, ratio});
+  }
+  return ratios;
+}
+
+void PlanEvidence::Samples::Add(double agreement, double more) {
+  const double kept = std::pow(kAfterAnother, more);
+  sum = kept * sum + more * agreement;
+  weight = kept * weight + more;
+  unknown_weight *= kept;
+}
+
+void PlanEvidence::Samples::GetOlder() {
+  sum *= kAfterAFrame;
+  weight *= kAfterAFrame;
+  unknown_weight = 1 - (1 - unknown_weight) * kAfterAFrame;
+}
+
+void PlanEvidence::NoteTaken(Plan::Kind kind, double ratio, double ratio_of_known_work) {
+  Times& times = times_[static_cast<size_t>(kind)];
+  times.unused = 0;
+  times.ratios.push_back({ratio, ratio_of_known_work});
+  if (times.ratios.size() > kRatiosKept) times.ratios.pop_front();
+}
+
+void PlanEvidence::NoteAgreement(const Plan& plan, double agreement, double weight) {
+  samples_[WayOf(plan)].Add(agreement, weight);
+}
+
+void PlanEvidence::NoteMoved(double agreement, double weight) { moved_.Add(agreement, weight); }
+
+void PlanEvidence::NoteFollowed(const Plan& plan) {
+  for (Times& times : times_) {
+    if (++times.unused == kFramesRemembered) times.ratios = Times::Unknown();
+  }
+  const std::string followed = WayOf(plan);
+  for (auto& [way, samples] : samples_) {
+    if (way != followed) samples.GetOlder();
+  }
+}
+
+std::string PlanEvidence::WayOf(const Plan& plan) {
+  return ToText({.kind = plan.kind, .keeps = plan.keeps, .codec = plan.codec});
+}
+
+double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
+  const bool is_local = plan.kind == Plan::Kind::kLocal;
+  if (is_exact_ || (is_local && !plan.keeps)) return 1;
+  double if_unknown = unknown;
+  if (plan.keeps) {
+    Plan dense = plan;
+    dense.keeps = false;
+    const double cache = is_local ? unknown : Agreement(Plan(), unknown);
+    if_unknown = cache * Agreement(dense, unknown);
+  } else if (WhyNotExact(plan, {}).empty()) {
+    if_unknown = 1;
+  }
+  const auto samples = samples_.find(WayOf(plan));
+  return samples == samples_.end() ? if_unknown : samples->second.Mean(if_unknown);
+}
+
+std::vector<double> PlanEvidence::RatiosOf(const Plan& plan) const {
+  std::vector<double> ratios;
+  for (const Ratio& ratio : times_[static_cast<size_t>(plan.kind)].ratios) {
+    ratios.push_back(plan.keeps ? ratio.any_work : ratio.known_work);
+  }
+  return ratios;
+}
+
+double PlanEvidence::Late(const Plan& plan, double predicted_ms, double deadline_ms) const {
+  const std::vector<double> ratios = RatiosOf(plan);
+  const auto late = std::ranges::count_if(
+      ratios, [&](double ratio) { return ratio * predicted_ms > deadline_ms; });
+  return static_cast<double>(late) / static_cast<double>(ratios.size());
+}
+
+double PlanEvidence::P95Ms(const Plan& plan, double predicted_ms) const {
+  std::vector<double> ratios = RatiosOf(plan);
+  const auto p95 = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) * 95 / 100);
+  std::ranges::nth_element(ratios, p95);
+  return *p95 * predicted_ms;
+}
+
+double PlanEvidence::InHand(const Plan& plan, double predicted_ms, double deadline_ms) const {
+  const std::vector<double> ratios = RatiosOf(plan);
+  double in_hand = 0;
+  for (const double ratio : ratios) {
+    const double deadlines = ratio * predicted_ms / deadline_ms;
+    in_hand += deadlines <= 1 ? 1 : std::pow(moved(), deadlines);
+  }
+  return Agreement(plan) * in_hand / static_cast<double>(ratios.size());
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,98 @@
+#ifndef CACHEINF_COMMON_PLAN_PLAN_EVIDENCE_H_
+#define CACHEINF_COMMON_PLAN_PLAN_EVIDENCE_H_
+
+#include <array>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/plan/plan.h"
+
+namespace cacheinf {
+
+// What a robot's own frames have shown of its plans: how far the time that they take is from what
+// was predicted, and how well their answers agree with dense ones to the same frames. Agreements
+// are from 0 to 1.
+//
+// Times are known by kind of plan, as the last hundred ratios of what a frame took to what was
+// predicted, so that a plan that was never followed has them, too. A kind without frames, or
+// without one for 300 frames, begins with ten ratios from .8 to 2.5.
+//
+// Agreement is known by way of computing: local with a cache; each codec with a caching and with a
+// dense server; split with a cache and without. Alone and dense it is 1. Others begin as if from
+// one sample of .95, of 1 for a dense server that gets all bits or, if a codec and a cache come
+// together, of what is known of both. Of two samples the later one counts more, and while a way is
+// not followed it gets back to its beginning: two thirds of the way in 300 frames.
+class PlanEvidence {
+ public:
+  // What a frame that followed such a plan took over what was predicted of it: before the frame,
+  // and with what is known now of how much it changed.
+  void NoteTaken(Plan::Kind kind, double ratio, double ratio_of_known_work);
+
+  // How well an answer by this plan agreed with a dense one to the same frame. The weight is 1 for
+  // a frame's whole answer, and less for a part of it or where little was to be compared.
+  void NoteAgreement(const Plan& plan, double agreement, double weight);
+
+  // How well the answer to an earlier frame, moved with the scene, agreed with the one then
+  // computed: what is in hand when that is late. Until it is known, one sample of .75.
+  void NoteMoved(double agreement, double weight);
+
+  // A frame followed this plan: what is known of all others is a frame older.
+  void NoteFollowed(const Plan& plan);
+
+  // All plans compute a dense run's bits.
+  void TakeAsExact() { is_exact_ = true; }
+
+  double Agreement(const Plan& plan) const { return Agreement(plan, kUnknown); }
+  // The same if what is not known is as good as it can be.
+  double HopedAgreement(const Plan& plan) const { return Agreement(plan, 1); }
+  double moved() const { return moved_.Mean(kUnknownMoved); }
+
+  // Of frames that are predicted to take so long. The deadline is above 0.
+  double Late(const Plan& plan, double predicted_ms, double deadline_ms) const;
+  double P95Ms(const Plan& plan, double predicted_ms) const;
+  // The expected agreement of what is in hand at the deadline: the plan's answer or, if that is
+  // late, one moved from an earlier frame. This agrees `moved` times as well, and as much worse
+  // again for every other deadline that the plan's answer takes.
+  double InHand(const Plan& plan, double predicted_ms, double deadline_ms) const;
+
+ private:
+  static constexpr double kUnknown = 0.95;
+  static constexpr double kUnknownMoved = 0.75;
+
+  struct Ratio {
+    double any_work = 1;  // of plans that keep results
+    double known_work = 1;
+  };
+  struct Times {
+    std::deque<Ratio> ratios = Unknown();
+    int unused = 0;  // frames
+
+    static std::deque<Ratio> Unknown();
+  };
+  struct Samples {
+    double sum = 0;
+    double weight = 0;
+    double unknown_weight = 1;
+
+    void Add(double agreement, double more);
+    void GetOlder();
+    double Mean(double unknown) const {
+      return (unknown_weight * unknown + sum) / (unknown_weight + weight);
+    }
+  };
+
+  static std::string WayOf(const Plan& plan);
+  double Agreement(const Plan& plan, double unknown) const;
+  std::vector<double> RatiosOf(const Plan& plan) const;
+
+  std::array<Times, 3> times_;  // by Plan::Kind
+  std::map<std::string, Samples> samples_;
+  Samples moved_;
+  bool is_exact_ = false;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PLAN_PLAN_EVIDENCE_H_

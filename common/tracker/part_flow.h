@@ -1,0 +1,57 @@
+#ifndef CACHEINF_COMMON_TRACKER_PART_FLOW_H_
+#define CACHEINF_COMMON_TRACKER_PART_FLOW_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/base/picture_view.h"
+
+// How parts of a picture move, each by itself.
+
+namespace cacheinf {
+
+// Where a point of an axis goes, counted from the picture's edge.
+struct AxisMotion {
+  double scale = 1;
+  double shift = 0;
+
+  double Of(double position) const { return scale * position + shift; }
+};
+
+struct PartMotion {
+  AxisMotion x;
+  AxisMotion y;
+  // Whether the part itself says so. If it has too few points that can be followed, it moves as the
+  // whole picture does or, where that says nothing either, stays in place.
+  bool is_known = false;
+};
+
+// Follows points of a reference by pyramidal Lucas-Kanade into a picture and back again. Those that
+// come back to where they began move their part: by the median of their ways, and larger or smaller
+// by the median of how far they moved apart.
+//
+// What it finds depends only on the calls since SetReference. It follows 500 points at most,
+// however many parts there are, on pictures that are shrunk until no side is longer than 640. One
+// thread at a time.
+class PartFlow {
+ public:
+  PartFlow();
+  ~PartFlow();
+
+  // Copies a grey picture; what else is needed waits for the first Find. REQUIRES: 1 or 3 channels.
+  void SetReference(const PictureView& reference);
+
+  // How the reference's parts lie in this picture, one by one. Begins where the last call for this
+  // reference found them. Nothing is known of a picture of another shape, nor of parts after the
+  // 100th. REQUIRES: a reference, and the same parts in all calls for it; they may lie beyond it.
+  std::vector<PartMotion> Find(std::span<const Rectangle> parts, const PictureView& picture);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_TRACKER_PART_FLOW_H_

@@ -1,0 +1,251 @@
+// A robot with a deadline and a server whose link dies: every frame is answered in time, and the
+// first answer that the robot computes alone is a cached one.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "client/run/frame_loop.h"
+#include "common/base/clock.h"
+#include "common/base/median.h"
+#include "common/source/frame_queue.h"
+#include "common/source/frame_source.h"
+#include "tests/client/demo_config.h"
+#include "tests/pair/in_process_server.h"
+#include "tests/testing/folder_test.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+using Time = std::chrono::nanoseconds;
+
+constexpr char kScenery[] = "generated:seed=9000040,frames=100000,moving=0.3,width=128,height=96";
+constexpr milliseconds kPeriod(40);
+constexpr milliseconds kDeadline(30);
+
+// The demo's scene for ever, one frame a period.
+class Scenery final : public FrameSource {
+ public:
+  explicit Scenery(const Clock& clock) : scenes_(OpenSource(kScenery, clock)) {}
+
+  std::optional<Frame> Next() override {
+    std::optional<Frame> frame = scenes_->Next();
+    frame->stamp = frame->index * kPeriod;
+    return frame;
+  }
+  int64_t skipped() const override { return 0; }
+  bool is_live() const override { return false; }
+  bool has_tensors() const override { return false; }
+  double frame_rate() const override { return 1e9 / static_cast<double>(Time(kPeriod).count()); }
+
+ private:
+  const std::unique_ptr<FrameSource> scenes_;
+};
+
+class InTimeTest : public FolderTest {
+ protected:
+  InTimeTest() : queue_(std::make_unique<Scenery>(clock_), 8, &clock_), server_(folder_, clock_) {}
+
+  RobotConfig Config() const {
+    RobotConfig config = DemoConfig("1x3x384x512");
+    config.mode = RobotConfig::Mode::kRemote;
+    config.cache.policy = CacheConfig::Policy::kFixed;
+    config.cache.stem = 0;
+    config.server.codec = "raw";
+    config.deadline_ms = static_cast<double>(kDeadline.count());
+    return config;
+  }
+
+  Robot MakeRobot() {
+    const RobotConfig config = Config();
+    const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
+    return Robot(model, config, clock_, server_.connect());
+  }
+
+  struct Answered {
+    std::optional<Time> first;  // after its stamp
+    bool has_moved = false;
+    bool is_served = false;
+    std::optional<double> share;  // of a dense run, if the robot computed it
+  };
+
+  // Lets the robot answer a frame; what came of all so far is in `answered_`.
+  void AnswerOne(Robot& robot) {
+    const std::optional<Frame> frame = loop_.Next(robot);
+    robot.Begin(*frame, {}, clock_.Now() - frame->stamp);
+    const Answer answer = loop_.Finish(robot, *frame);
+    Note(*frame, answer);
+    Answered& own = answered_[frame->index];
+    own.is_served = answer.server.has_value();
+    if (answer.work) own.share = answer.work->share;
+    last_ = frame->index;
+    while (!loop_.HasNext() && robot.StandBy()) {
+    }
+  }
+
+  void Note(const Frame& frame, const Answer& answer) {
+    Answered& own = answered_[frame.index];
+    if (!own.first) own.first = clock_.Now() - frame.stamp;
+    own.has_moved |= answer.is_moved;
+  }
+
+  const Answered& last() { return answered_[last_]; }
+
+  // Kills the link `kills` times while a frame is under way or none is.
+  void Kill(int kills) {
+    Robot robot = MakeRobot();
+    std::mt19937 random(1);
+    std::vector<double> shares;  // of the first answer after each kill
+    int64_t first_in_time = 0;
+    for (int kill = 0; kill < kills; ++kill) {
+      for (int served = 0, frames = 0; served < 6; ++frames) {
+        ASSERT_LT(frames, 1000) << "no server for kill " << kill;
+        AnswerOne(robot);
+        served = last().is_served ? served + 1 : 0;
+        if (kill == 0 && served == 1) first_in_time = last_;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
+      server_.Kill(/*is_told=*/kill % 2 == 0);
+      for (int frames = 0; frames == 0 || last().is_served; ++frames) AnswerOne(robot);
+      ASSERT_TRUE(last().share.has_value());
+      shares.push_back(*last().share);
+    }
+    int64_t moved = 0;
+    int64_t count = 0;
+    std::vector<double> first_ms;
+    for (auto own = answered_.lower_bound(first_in_time); own != answered_.end(); ++own) {
+      ++count;
+      moved += own->second.has_moved;
+      first_ms.push_back(Milliseconds(*own->second.first));
+    }
+    // What this machine does besides may cost a frame its answer or its time.
+    const int64_t unanswered = answered_.rbegin()->first - first_in_time + 1 - count;
+    EXPECT_LE(unanswered, queue_.count().dropped);
+    EXPECT_LE(unanswered, count / 10);
+    EXPECT_GT(moved, 0);
+    EXPECT_LE(MedianOf(first_ms), static_cast<double>(kDeadline.count()));
+    EXPECT_LE(MedianOf(shares), 0.5);
+  }
+
+  SteadyClock clock_;
+  FrameQueue queue_;
+  InProcessServer server_;
+  FrameLoop loop_{
+      queue_, static_cast<double>(kDeadline.count()), clock_,
+      [this](const Frame& frame) { return clock_.Now() - frame.stamp; },
+      [this](const Frame& frame, const Answer& answer, bool /*is_last*/) { Note(frame, answer); }};
+  std::map<int64_t, Answered> answered_;
+  int64_t last_ = 0;
+};
+
+constexpr milliseconds kShortPeriod(12);
+
+// A millisecond passes with each look of the loop, and with nothing else. Waits for the camera,
+// which is on another thread, to deliver what is due by then.
+class TickingClock final : public Clock {
+ public:
+  Time Now() const override {
+    const Time now = milliseconds(++looks_);
+    while (delivered_until_.load() <= now) std::this_thread::yield();
+    return now;
+  }
+  Time LastLook() const { return milliseconds(looks_); }
+  void SetDeliveredUntil(Time time) { delivered_until_ = time; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+  std::atomic<Time> delivered_until_ = Time(0);
+};
+
+// Tells the same time, and lets none pass.
+class OtherClock final : public Clock {
+ public:
+  explicit OtherClock(const TickingClock& clock) : clock_(clock) {}
+  Time Now() const override { return clock_.LastLook(); }
+
+ private:
+  const TickingClock& clock_;
+};
+
+class TickingCamera final : public FrameSource {
+ public:
+  TickingCamera(int count, TickingClock& clock)
+      : count_(count), clock_(clock), scenes_(OpenSource(kScenery, clock)) {}
+
+  std::optional<Frame> Next() override {
+    std::optional<Frame> frame = scenes_->Next();
+    const bool is_over = frame->index == count_;
+    frame->stamp = frame->index * kShortPeriod;
+    clock_.SetDeliveredUntil(is_over ? Time::max() : frame->stamp);
+    if (is_over) return std::nullopt;
+    while (clock_.LastLook() < frame->stamp) std::this_thread::yield();
+    return frame;
+  }
+  int64_t skipped() const override { return 0; }
+  bool is_live() const override { return true; }
+  bool has_tensors() const override { return false; }
+  double frame_rate() const override { return 0; }
+
+ private:
+  const int count_;
+  TickingClock& clock_;
+  const std::unique_ptr<FrameSource> scenes_;
+};
+
+TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
+  constexpr milliseconds kShort(15);
+  constexpr int kFrames = 100;
+  RobotConfig config = DemoConfig("1x3x96x128");
+  config.mode = RobotConfig::Mode::kDense;
+  config.deadline_ms = static_cast<double>(kShort.count());
+  TickingClock clock;
+  const OtherClock robots_clock(clock);
+  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
+  FrameQueue queue(std::make_unique<TickingCamera>(kFrames, clock), 8);
+  std::map<int64_t, Time> first;  // answer's latency
+  int64_t computed = 0;
+  FrameLoop loop(
+      queue, config.deadline_ms, clock,
+      [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
+      [&](const Frame& frame, const Answer& answer, bool /*is_last*/) {
+        EXPECT_TRUE(answer.is_moved);
+        EXPECT_LT(answer.computed_from, frame.index);
+        first.emplace(frame.index, clock.LastLook() - frame.stamp);
+      });
+  std::optional<int64_t> first_computed;
+  while (const std::optional<Frame> frame = loop.Next(robot)) {
+    robot.Begin(*frame, {}, clock.LastLook() - frame->stamp);
+    const Answer answer = loop.Finish(robot, *frame);
+    EXPECT_GT(answer.latency(), 4 * Time(kShort));
+    first.emplace(frame->index, clock.LastLook() - frame->stamp);
+    if (!first_computed) first_computed = frame->index;
+    ++computed;
+  }
+  EXPECT_GE(computed, 5);
+  EXPECT_EQ(queue.count().dropped, 0);
+  // Those that came while the first was computed have nothing that could be moved.
+  for (int64_t i = *first_computed + 10; i < kFrames; ++i) {
+    ASSERT_TRUE(first.contains(i)) << "frame " << i;
+    EXPECT_LE(first.at(i), Time(kShort)) << "frame " << i;
+  }
+}
+
+TEST_F(InTimeTest, EveryFrameIsAnsweredWhenTheLinkDies) { Kill(2); }
+TEST_F(InTimeTest, SlowEveryFrameIsAnsweredWhenTheLinkDies) { Kill(100); }
+
+}  // namespace
+}  // namespace cacheinf

@@ -1,0 +1,126 @@
+// What frames show of plans, and for how long.
+
+#include "common/plan/plan_evidence.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "common/plan/plan.h"
+
+namespace cacheinf {
+namespace {
+
+Plan Remote(const std::string& codec, bool keeps) {
+  return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec};
+}
+
+Plan Split(int after, bool keeps) {
+  return {.kind = Plan::Kind::kSplit, .keeps = keeps, .cuts = {{after, 0}}};
+}
+
+Plan Local(bool keeps) { return {.keeps = keeps}; }
+
+void NoteMany(PlanEvidence& evidence, Plan::Kind kind, double ratio, double of_known_work) {
+  for (int i = 0; i < 100; ++i) evidence.NoteTaken(kind, ratio, of_known_work);
+}
+
+TEST(PlanEvidenceTest, AnAnswerInTimeIsInHandAndALateOneIsAsOldAsItTakes) {
+  PlanEvidence evidence;
+  NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
+  EXPECT_DOUBLE_EQ(evidence.InHand(Local(false), 100, 100), 1);
+  EXPECT_DOUBLE_EQ(evidence.InHand(Local(true), 99, 100), 0.95);
+  EXPECT_NEAR(evidence.InHand(Local(false), 101, 100), 0.75, 0.003);
+  EXPECT_NEAR(evidence.InHand(Local(false), 300, 100), std::pow(0.75, 3), 1e-9);
+  for (int i = 0; i < 30; ++i) evidence.NoteTaken(Plan::Kind::kLocal, 2, 2);
+  EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 60, 100), 0.3);
+  EXPECT_NEAR(evidence.InHand(Local(false), 60, 100), 0.7 + 0.3 * std::pow(0.75, 1.2), 1e-9);
+  for (int i = 0; i < 30; ++i) evidence.NoteMoved(0.5, 1);
+  EXPECT_NEAR(evidence.InHand(Local(false), 300, 100), std::pow(evidence.moved(), 3), 0.05);
+  EXPECT_NEAR(evidence.moved(), 0.5, 0.01);
+}
+
+TEST(PlanEvidenceTest, FiveOfAHundredFramesTakeLonger) {
+  PlanEvidence evidence;
+  for (int i = 1; i <= 100; ++i) evidence.NoteTaken(Plan::Kind::kSplit, i, i);
+  EXPECT_DOUBLE_EQ(evidence.P95Ms(Split(3, true), 10), 950);
+}
+
+TEST(PlanEvidenceTest, APlanThatWasNeverFollowedHasTheTimesOfItsKind) {
+  PlanEvidence evidence;
+  const Plan plan = Remote("jpeg:85", false);
+  EXPECT_DOUBLE_EQ(evidence.Late(plan, 50, 100), 0.1) << "not known";
+  EXPECT_DOUBLE_EQ(evidence.Late(plan, 110, 100), 0.8);
+  NoteMany(evidence, Plan::Kind::kRemote, 3, 1);
+  EXPECT_DOUBLE_EQ(evidence.Late(plan, 50, 100), 0) << "a whole frame is not longer by accident";
+  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, 100), 1);
+  EXPECT_DOUBLE_EQ(evidence.Late(Local(true), 50, 100), 0.1) << "another kind";
+}
+
+TEST(PlanEvidenceTest, TimesOfAKindThatIsNotUsedAreForgotten) {
+  PlanEvidence evidence;
+  NoteMany(evidence, Plan::Kind::kRemote, 3, 3);
+  for (int i = 0; i < 299; ++i) evidence.NoteFollowed(Local(true));
+  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, 100), 1);
+  evidence.NoteFollowed(Local(true));
+  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, 100), 0.1);
+}
+
+TEST(PlanEvidenceTest, WhatIsNotKnownLacksALittleForEveryThingThatMayErr) {
+  const PlanEvidence evidence;
+  EXPECT_EQ(evidence.Agreement(Local(false)), 1);
+  EXPECT_EQ(evidence.Agreement(Local(true)), 0.95);
+  EXPECT_EQ(evidence.Agreement(Remote("jpeg:85", false)), 0.95);
+  EXPECT_EQ(evidence.Agreement(Remote("jpeg:85", true)), 0.95 * 0.95);
+  EXPECT_EQ(evidence.Agreement(Remote("png", false)), 1);
+  EXPECT_EQ(evidence.Agreement(Remote("png", true)), 0.95);
+  EXPECT_EQ(evidence.Agreement(Split(2, false)), 1);
+  EXPECT_EQ(evidence.HopedAgreement(Remote("jpeg:85", true)), 1);
+  EXPECT_EQ(evidence.moved(), 0.75);
+}
+
+TEST(PlanEvidenceTest, SamplesAreOfAWayOfComputing) {
+  PlanEvidence evidence;
+  for (int i = 0; i < 40; ++i) {
+    evidence.NoteAgreement(Remote("jpeg:85", false), 0.8, 1);
+    evidence.NoteAgreement(Split(2, true), 0.7, 1);
+    evidence.NoteAgreement(Local(false), 0.3, 1);
+  }
+  EXPECT_NEAR(evidence.Agreement(Remote("jpeg:85", false)), 0.8, 1e-3);
+  EXPECT_NEAR(evidence.Agreement(Remote("jpeg:85", true)), 0.95 * 0.8, 1e-3) << "no better";
+  EXPECT_NEAR(evidence.HopedAgreement(Remote("jpeg:85", true)), 0.8, 1e-3);
+  EXPECT_EQ(evidence.Agreement(Remote("jpeg:70", false)), 0.95);
+  EXPECT_NEAR(evidence.Agreement(Split(5, true)), 0.7, 1e-3);
+  EXPECT_EQ(evidence.Agreement(Local(false)), 1) << "by definition";
+  evidence.TakeAsExact();
+  EXPECT_EQ(evidence.Agreement(Split(5, true)), 1);
+}
+
+TEST(PlanEvidenceTest, RecentSamplesCountMoreAndThoseOfMoreWeight) {
+  const auto agreement = [](double first, double second, double weight) {
+    PlanEvidence evidence;
+    evidence.NoteAgreement(Local(true), first, 1);
+    evidence.NoteAgreement(Local(true), second, weight);
+    return evidence.Agreement(Local(true));
+  };
+  EXPECT_LT(agreement(1, 0.5, 1), agreement(0.5, 1, 1));
+  EXPECT_LT(agreement(1, 0.5, 1), agreement(1, 0.5, 0.2));
+  EXPECT_GT(agreement(1, 0.5, 0.2), 0.9);
+  EXPECT_LT(agreement(1, 0.5, 10), 0.6);
+}
+
+TEST(PlanEvidenceTest, WhatIsKnownOfAWayThatIsNotFollowedFades) {
+  PlanEvidence evidence;
+  for (int i = 0; i < 20; ++i) evidence.NoteAgreement(Local(true), 0.5, 1);
+  const double known = evidence.Agreement(Local(true));
+  for (int i = 0; i < 1000; ++i) evidence.NoteFollowed(Local(true));
+  EXPECT_EQ(evidence.Agreement(Local(true)), known);
+  for (int i = 0; i < 300; ++i) evidence.NoteFollowed(Local(false));
+  EXPECT_GT(evidence.Agreement(Local(true)), known + 0.02);
+  for (int i = 0; i < 3000; ++i) evidence.NoteFollowed(Local(false));
+  EXPECT_NEAR(evidence.Agreement(Local(true)), 0.95, 1e-3);
+}
+
+}  // namespace
+}  // namespace cacheinf

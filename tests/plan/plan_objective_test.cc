@@ -1,0 +1,238 @@
+// Which plan is the best: the one of the most agreement in hand at the deadline, or the quickest.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/log.h"
+#include "common/base/objective.h"
+#include "common/plan/cost_model.h"
+#include "common/plan/plan.h"
+#include "common/plan/plan_chooser.h"
+#include "tests/plan/chooser_frames.h"
+#include "tests/plan/profiles.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr PlanChooser::Goal kOnTime = {.objective = Objective::kOnTime, .deadline_ms = 100};
+constexpr PlanChooser::Goal kQuickest = {.objective = Objective::kLatency, .least_agreement = 0.9};
+
+Plan Dense() { return {.keeps = false}; }
+Plan Cache() { return {}; }
+Plan Jpeg(bool keeps) { return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = "jpeg:85"}; }
+
+ProfilePair WithoutRaw(ProfilePair pair) {
+  std::erase_if(pair.robot.codecs, [](const auto& codec) { return codec.codec == "raw"; });
+  return pair;
+}
+
+// A dense frame takes 24 ms, with a fifth of the work 13, by JPEG on the server 10.
+ProfilePair QuickRobot() { return WithoutRaw(Profiles(2.3)); }
+
+// A dense frame takes 122 ms, with a fifth of the work 58, by JPEG on the server 35.
+ProfilePair SlowerRobot() { return WithoutRaw(Profiles(12)); }
+
+class PlanObjectiveTest : public testing::Test {
+ protected:
+  // Frames that take what is predicted and `more_ms`; before each, `before` is called.
+  Plan Follow(PlanChooser& chooser, const PlanChooser::Link& link, int frames,
+              const std::function<double(const Plan& plan)>& more_ms = {}) {
+    Plan plan;
+    for (int i = 0; i < frames; ++i) {
+      if (before_) before_(chooser);
+      const Plan last = plan;
+      plan = chooser.Choose(link);
+      if (i > 0 && plan != last) ++switches_;
+      Took took = AsPredicted(chooser, plan, 0.2);
+      const double more = more_ms ? more_ms(plan) : 0;
+      took.latency_ms += more;
+      if (plan.kind == Plan::Kind::kRemote) took.waiting_ms += more;
+      chooser.Note(took);
+    }
+    return plan;
+  }
+
+  std::function<void(PlanChooser& chooser)> before_;
+  int switches_ = 0;
+};
+
+TEST_F(PlanObjectiveTest, ABetterAnswerInTimeGoesBeforeAQuickerOne) {
+  const ProfilePair pair = QuickRobot();
+  PlanChooser quickest = ChooserOf(pair);
+  quickest.Pursue(kQuickest);
+  EXPECT_EQ(Follow(quickest, kDown, 30), Cache());
+  EXPECT_LT(quickest.prediction().latency_ms, 14);
+  for (const PlanChooser::Link& link : {kDown, kFast}) {
+    PlanChooser on_time = ChooserOf(pair);
+    on_time.Pursue(kOnTime);
+    EXPECT_EQ(Follow(on_time, link, 60), Dense()) << on_time.Reason();
+    EXPECT_NEAR(on_time.prediction().latency_ms, 24, 1);
+    EXPECT_EQ(switches_, 0);
+  }
+}
+
+TEST_F(PlanObjectiveTest, OfPlansThatAreAsGoodTheOneOfTheLeastWorkOfTheRobotIsFollowed) {
+  for (const double agreement : {1.0, 0.99}) {
+    PlanChooser chooser = ChooserOf(QuickRobot());
+    chooser.Pursue(kOnTime);
+    before_ = [&](PlanChooser& at) { at.NoteAgreement(Cache(), agreement, 1); };
+    EXPECT_EQ(Follow(chooser, kDown, 100), agreement == 1 ? Cache() : Dense()) << agreement;
+  }
+  PlanChooser exact = ChooserOf(QuickRobot());
+  before_ = {};
+  PlanChooser::Goal goal = kOnTime;
+  goal.is_exact = true;
+  exact.Pursue(goal);
+  EXPECT_EQ(Follow(exact, kDown, 5), Cache());
+}
+
+// By JPEG .95 of a dense answer, by the robot's cache .85; the former takes 200 ms more in one of
+// ten frames, or in two of five.
+TEST_F(PlanObjectiveTest, APlanThatIsLateAtRandomLosesByHowOftenItIs) {
+  for (const bool is_often : {false, true}) {
+    PlanChooser chooser = ChooserOf(SlowerRobot());
+    chooser.Pursue(kOnTime);
+    before_ = [](PlanChooser& at) {
+      at.NoteAgreement(Jpeg(false), 0.95, 1);
+      at.NoteAgreement(Jpeg(true), 0.85, 1);
+      at.NoteAgreement(Cache(), 0.85, 1);
+    };
+    int frame = 0;
+    const Plan plan = Follow(chooser, kFast, 200, [&](const Plan& followed) {
+      ++frame;
+      const bool is_late = is_often ? frame % 5 == 0 || frame % 5 == 2 : frame % 10 == 0;
+      return followed.kind == Plan::Kind::kRemote && is_late ? 200 : 0;
+    });
+    EXPECT_EQ(plan, is_often ? Cache() : Jpeg(false)) << chooser.Reason();
+  }
+}
+
+TEST_F(PlanObjectiveTest, OneBadSampleMakesItLeaveAndItComesBack) {
+  PlanChooser chooser = ChooserOf(SlowerRobot());
+  chooser.Pursue(kOnTime);
+  before_ = [](PlanChooser& at) {
+    for (const bool keeps : {true, false}) at.NoteAgreement(Jpeg(keeps), 0.88, 1);
+  };
+  ASSERT_EQ(Follow(chooser, kFast, 50), Cache()) << chooser.Reason();
+  for (int i = 0; i < 5; ++i) chooser.NoteAgreement(Cache(), 0.98, 1);
+  ASSERT_EQ(Follow(chooser, kFast, 50), Cache()) << chooser.Reason();
+  chooser.NoteAgreement(Cache(), 0.2, 1);
+  EXPECT_EQ(Follow(chooser, kFast, 10).kind, Plan::Kind::kRemote) << chooser.Reason();
+  EXPECT_EQ(Follow(chooser, kFast, 200).kind, Plan::Kind::kRemote) << chooser.Reason();
+  EXPECT_EQ(Follow(chooser, kFast, 1500), Cache()) << chooser.Reason();
+}
+
+// A plan wins or loses .02 for ten frames in turn; its rival's first frame is late.
+TEST_F(PlanObjectiveTest, DoesNotSwitchForLessAgreementThanSwitchingCosts) {
+  PlanChooser chooser = ChooserOf(SlowerRobot());
+  chooser.Pursue(kOnTime);
+  double by_jpeg = 0.8;
+  before_ = [&](PlanChooser& at) {
+    at.NoteAgreement(Jpeg(false), by_jpeg, 20);
+    at.NoteAgreement(Jpeg(true), 0.5, 20);
+    at.NoteAgreement(Cache(), 0.9, 20);
+  };
+  ASSERT_EQ(Follow(chooser, kFast, 150), Cache()) << chooser.Reason();
+  by_jpeg = 1;
+  ASSERT_EQ(Follow(chooser, kFast, 150), Jpeg(false)) << chooser.Reason();
+  switches_ = 0;
+  for (int turn = 0; turn < 40; ++turn) {
+    by_jpeg = turn % 2 == 0 ? 0.88 : 0.92;
+    Follow(chooser, kFast, 10);
+  }
+  EXPECT_LE(switches_, 2) << "of 40 occasions";
+}
+
+TEST_F(PlanObjectiveTest, FramesThatTheServerDidNotAnswerInTimeCountAsThePlans) {
+  for (const bool gave_up : {true, false}) {
+    PlanChooser chooser = ChooserOf(SlowerRobot());
+    chooser.Pursue(kOnTime);
+    before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 0.85, 1); };
+    ASSERT_EQ(Follow(chooser, kFast, 150).kind, Plan::Kind::kRemote) << chooser.Reason();
+    Plan plan;
+    for (int frame = 0; frame < 60; ++frame) {
+      before_(chooser);
+      plan = chooser.Choose(kFast);
+      Took took = AsPredicted(chooser, plan, 0.2);
+      if (plan.kind == Plan::Kind::kRemote) {
+        took = {.latency_ms = 190, .share = 0.2, .gave_up = gave_up};
+      }
+      chooser.Note(took);
+    }
+    EXPECT_EQ(plan.kind, gave_up ? Plan::Kind::kLocal : Plan::Kind::kRemote) << chooser.Reason();
+  }
+}
+
+TEST_F(PlanObjectiveTest, TheQuickestPlanHasToAgreeWellEnough) {
+  PlanChooser chooser = ChooserOf(QuickRobot());
+  chooser.Pursue(kQuickest);
+  ASSERT_EQ(Follow(chooser, kDown, 20), Cache());
+  chooser.NoteAgreement(Cache(), 0.95, 1);
+  ASSERT_EQ(Follow(chooser, kDown, 20), Cache());
+  chooser.NoteAgreement(Cache(), 0.6, 1);
+  EXPECT_EQ(Follow(chooser, kDown, 1), Dense());
+  EXPECT_NE(chooser.Reason().find("; local cache agrees too little (.8"), std::string::npos)
+      << chooser.Reason();
+  EXPECT_EQ(Follow(chooser, kDown, 100), Dense());
+  EXPECT_EQ(Follow(chooser, kDown, 900), Cache()) << "worth another look";
+}
+
+TEST_F(PlanObjectiveTest, IfNoPlanAgreesWellEnoughTheBestIsFollowedAndTheLogSaysSoOnce) {
+  const ProfilePair pair = Profiles(20);
+  PlanChooser chooser(
+      pair.robot, pair.server,
+      [](const Situation&) {
+        return std::vector<Plan>{Jpeg(true), Jpeg(false)};
+      },
+      /*keeps_to_nearby=*/true);
+  chooser.Pursue(kQuickest);
+  before_ = [](PlanChooser& at) {
+    at.NoteAgreement(Jpeg(true), 0.5, 1);
+    at.NoteAgreement(Jpeg(false), 0.7, 1);
+  };
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Follow(chooser, kFast, 60), Jpeg(false)) << chooser.Reason();
+  const std::string log = testing::internal::GetCapturedStderr();
+  SetLogLevel(LogLevel::kOff);
+  const size_t at = log.find("no plan agrees with dense answers as well as .90; the robot follows");
+  ASSERT_NE(at, std::string::npos) << log;
+  EXPECT_EQ(log.find("no plan", at + 1), std::string::npos) << log;
+}
+
+TEST_F(PlanObjectiveTest, SaysWhatIsInHandAndWhatElseWouldBe) {
+  PlanChooser quick = ChooserOf(QuickRobot());
+  quick.Pursue(kOnTime);
+  Follow(quick, kDown, 120);
+  EXPECT_EQ(quick.Reason(),
+            "local dense: 1.00 in hand at 100 ms (p95 24); local cache .95 (late .00)");
+  PlanChooser slow = ChooserOf(SlowerRobot());
+  slow.Pursue(kOnTime);
+  Follow(slow, kDown, 120);
+  EXPECT_EQ(slow.Reason(),
+            "local cache: .95 in hand at 100 ms (p95 58); local dense .71 (late 1.00)");
+  before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 1, 1); };
+  Follow(quick, kDown, 120);
+  EXPECT_EQ(quick.Reason(),
+            "local cache: 1.00 in hand at 100 ms (p95 13); local dense 1.00 (late .00); the second "
+            "is hardly better, for more of the robot's work");
+}
+
+TEST_F(PlanObjectiveTest, ANewChooserPursuesTheSameByTheSameEvidence) {
+  const ProfilePair pair = QuickRobot();
+  PlanChooser chooser = ChooserOf(pair);
+  chooser.Pursue(kOnTime);
+  chooser.NoteAgreement(Cache(), 0.5, 1);
+  Follow(chooser, kDown, 5);
+  PlanChooser next = ChooserOf(pair);
+  next.GoOnFrom(chooser);
+  EXPECT_EQ(next.evidence().Agreement(Cache()), chooser.evidence().Agreement(Cache()));
+  EXPECT_EQ(Follow(next, kDown, 20), Dense());
+  EXPECT_NE(next.Reason().find(" in hand at 100 ms"), std::string::npos) << next.Reason();
+}
+
+}  // namespace
+}  // namespace cacheinf
