@@ -91,7 +91,7 @@ std::span<const std::vector<float>> Comparable(const OutputNumbers& numbers,
   const std::span<const std::vector<float>> all(numbers);
   const bool is_read_first =
       std::holds_alternative<ClassMap>(content) || std::holds_alternative<Detections>(content);
-  return is_read_first ? all.subspan(1) : all;
+  return is_read_first && !all.empty() ? all.subspan(1) : all;
 }
 
 // 1 minus the mean error; a frame without a finite error counts as 0.

@@ -176,7 +176,9 @@ class Agreement {
  public:
   // Adds an answer and a dense answer, each with the numbers that it was read from. `lie_alike`:
   // both show the same place, number by number; without it no relative error is added. REQUIRES:
-  // both of the same model, and of one kind in all frames.
+  // both of the same model, and of one kind in all frames. Numbers of neither are needed (give
+  // empty ones) unless the kind is raw, an embedding or a classification, and no relative error is
+  // added.
   void Add(const AnswerContent& answer, const OutputNumbers& numbers, const AnswerContent& dense,
            const OutputNumbers& dense_numbers, bool lie_alike = true);
 

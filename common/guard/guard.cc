@@ -23,21 +23,6 @@ bool HasBands(const AnswerReader& reader, const Graph& graph) {
          graph.value(graph.outputs.front()).is_map();
 }
 
-std::optional<AgreementSample> Compare(const Detections& answer, const Detections& exact) {
-  DetectionAgreement boxes;
-  boxes.Add(answer, exact);
-  if (!boxes.F1()) return std::nullopt;
-  return AgreementSample{*boxes.F1(),
-                         static_cast<double>(boxes.answer_boxes() + boxes.dense_boxes())};
-}
-
-std::optional<AgreementSample> Compare(const Keypoints& answer, const Keypoints& exact) {
-  KeypointAgreement keypoints;
-  keypoints.Add(answer, exact);
-  if (!keypoints.Pck()) return std::nullopt;
-  return AgreementSample{*keypoints.Pck(), 1};
-}
-
 // Whether the outputs' numbers are compared.
 bool IsOfNumbers(const AnswerContent& content) {
   return !std::holds_alternative<ClassMap>(content) &&
@@ -117,15 +102,18 @@ std::optional<JudgedSample> Guard::Step() {
   const auto begin = clock_.Now();
   TakeStage();
   const bool is_last = stage_ == state_.stage_count();
-  std::optional<AgreementSample> agreement;
-  if (is_last) agreement = Compare();
+  std::optional<Compared> compared;
+  if (is_last) compared = Compare();
   taken_ += clock_.Now() - begin;
   if (!is_last) return std::nullopt;
   time_.Add(taken_);
   const Sample sample = *std::exchange(sample_, std::nullopt);
-  sampling_.Judge(sample, agreement);
-  if (!agreement) return std::nullopt;
-  return JudgedSample{*agreement, sample.frame, sample.plan};
+  if (!compared) {
+    sampling_.Judge(sample, std::nullopt);
+    return std::nullopt;
+  }
+  sampling_.Judge(sample, compared->sample);
+  return JudgedSample{sample.frame, sample.plan, compared->sample.agreement, compared->frames};
 }
 
 std::optional<JudgedSample> Guard::Finish() {
@@ -165,26 +153,25 @@ void Guard::TakeStageOfBand() {
   state_.Run(rows_);
 }
 
-std::optional<AgreementSample> Guard::Compare() {
+std::optional<Guard::Compared> Guard::Compare() {
   const AnswerContent exact = reader_.Read(state_, {fit_ ? &*fit_ : nullptr, {}});
   if (const auto* map = std::get_if<ClassMap>(&exact)) {
     const Range rows = sample_->is_whole ? Range{0, map->height} : sample_->rows;
     const auto& answer = std::get<ClassMap>(content_);
     if (!HaveEvidence(answer, *map, rows)) return std::nullopt;
-    return CompareRows(answer, *map, rows);
+    return Compared{CompareRows(answer, *map, rows),
+                    static_cast<double>(rows.size()) / map->height};
   }
-  if (const auto* boxes = std::get_if<Detections>(&exact)) {
-    return cacheinf::Compare(std::get<Detections>(content_), *boxes);
-  }
-  if (const auto* points = std::get_if<Keypoints>(&exact)) {
-    return cacheinf::Compare(std::get<Keypoints>(content_), *points);
-  }
-  ReadOutputs(state_, exact_numbers_);
+  if (IsOfNumbers(content_)) ReadOutputs(state_, exact_numbers_);
   Agreement agreement;
   agreement.Add(content_, numbers_, exact, exact_numbers_);
-  if (agreement.frames_with_evidence() == 0) return std::nullopt;
-  if (const auto* classes = agreement.classes()) return AgreementSample{*classes->top_1(), 1};
-  return AgreementSample{std::max(0.0, 1 - agreement.relative_error()->mean().value_or(1)), 1};
+  const AgreementMeasure measure = agreement.measure();
+  if (!measure.value) return std::nullopt;
+  Compared compared = {{*measure.value, 1}, measure.weight};
+  if (const auto* boxes = agreement.detections()) {
+    compared.sample.weight = static_cast<double>(boxes->answer_boxes() + boxes->dense_boxes());
+  }
+  return compared;
 }
 
 }  // namespace cacheinf

@@ -59,9 +59,11 @@ struct AnsweredFrame {
 };
 
 // A sample that had anything to compare.
-struct JudgedSample : AgreementSample {
+struct JudgedSample {
   int64_t frame = 0;
   Plan plan;
+  double agreement = 1;
+  double weight = 1;  // as AgreementMeasure has it: at most 1, less for a band or few boxes
 };
 
 // Judges some answers that reuse what is stored, or that a server had a part in (sampling.h), once
@@ -109,10 +111,15 @@ class Guard {
   GuardReport report() const;
 
  private:
+  struct Compared {
+    AgreementSample sample;
+    double frames = 1;  // that it counts for
+  };
+
   // Of the open sample.
   void TakeStage();
   void TakeStageOfBand();
-  std::optional<AgreementSample> Compare();
+  std::optional<Compared> Compare();
 
   ModelState state_;
   AnswerReader reader_;

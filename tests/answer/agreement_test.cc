@@ -254,6 +254,14 @@ TEST(AgreementTest, MeasuresWhatTheKindOfAnswerHas) {
   EXPECT_EQ(keypoints.relative_error()->mean(), 0.0);
 }
 
+TEST(AgreementTest, BoxesNeedNoNumbers) {
+  const Detections box = {{{{0, 0.5f}, 0, 0, 9, 9}}};
+  Agreement agreement;
+  agreement.Add(box, {}, box, {});
+  EXPECT_EQ(agreement.detections()->F1(), 1.0);
+  EXPECT_EQ(agreement.relative_error(), nullptr);
+}
+
 TEST(AgreementTest, OneNumberSaysAFrameWithFewBoxesLittle) {
   const Detections one = {{Box(0, 0.9f, 0, 0, 9, 9)}};
   const Detections two = {{Box(0, 0.9f, 0, 0, 9, 9), Box(1, 0.9f, 0, 0, 9, 9)}};

@@ -296,6 +296,8 @@ TEST_F(GuardTest, ASampleThatStaysOpenIsOfItsOwnFrame) {
         EXPECT_EQ(sample->frame, begun);
         EXPECT_LT(sample->frame, frame->index);
         EXPECT_EQ(sample->agreement, 1.0);
+        EXPECT_GT(sample->weight, 0.1);
+        EXPECT_LE(sample->weight, 1);
         ++judged;
       }
     }
