@@ -59,11 +59,6 @@ Range Within(double begin, double end, int size) {
           static_cast<int>(std::clamp(std::ceil(end), 0.0, last))};
 }
 
-// First one, then the other.
-AxisMotion Then(const AxisMotion& first, const AxisMotion& second) {
-  return {first.scale * second.scale, second.Of(first.shift)};
-}
-
 }  // namespace
 
 class PartFlow::Impl {
@@ -127,7 +122,7 @@ class PartFlow::Impl {
       PartMotion step = is_looked_at ? MotionOf(points_of_[i + 1], whole) : whole;
       step.is_known &= is_looked_at;
       is_any_known |= step.is_known;
-      motions[i] = {Then(motions[i].x, step.x), Then(motions[i].y, step.y),
+      motions[i] = {motions[i].x.Then(step.x), motions[i].y.Then(step.y),
                     motions[i].is_known && step.is_known};
     }
     if (is_any_known) std::swap(reference_pyramid_, frame_pyramid_);
