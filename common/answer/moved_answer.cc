@@ -17,7 +17,7 @@ constexpr double kLeastOverlap = 0.3;  // of two boxes of the same thing
 constexpr int kMostUnseen = 5;         // answers without a thing until it is forgotten
 constexpr double kLeastShown = 0.2;    // of a box, within the frame
 constexpr double kAtEdge = 1;          // pixels of the frame
-constexpr double kAroundPoint = 0.05;  // of the picture's larger side, on each side of a keypoint
+constexpr double kAroundPoint = 0.05;  // of the frame's size, on each side of a keypoint
 
 // An axis of frames, and of the pictures that a network gets of them.
 struct Axis {
@@ -45,10 +45,6 @@ Axis AxisOf(const AxisFit& fit) {
 Axes AxesOf(const PictureView& picture, const PictureFit* fit) {
   if (fit != nullptr) return {AxisOf(fit->columns()), AxisOf(fit->rows())};
   return {{0, 1, static_cast<double>(picture.width)}, {0, 1, static_cast<double>(picture.height)}};
-}
-
-PartMotion InFrame(const PartMotion& picture, const Axes& axes) {
-  return {axes.x.InFrame(picture.x), axes.y.InFrame(picture.y), picture.is_known};
 }
 
 // The pixels of the picture between two places in the frame; none if one of them is nowhere.
@@ -137,30 +133,38 @@ PixelRuns Moved(const PixelRuns& mask, const PartMotion& motion) {
   return moved;
 }
 
-// Also beyond the frame.
-Detection Moved(const Detection& box, const PartMotion& motion, const Axes& axes) {
-  if (!HasPlace(box)) return box;
-  Detection moved = box;
-  std::tie(moved.left, moved.right) = MovedSides(box.left, box.right, motion.x, axes.x.size);
-  std::tie(moved.top, moved.bottom) = MovedSides(box.top, box.bottom, motion.y, axes.y.size);
-  for (Keypoint& point : moved.keypoints) point = Moved(point, motion);
-  for (Keypoint& corner : moved.corners) corner = Moved(corner, motion);
-  if (!box.mask.lengths.empty()) moved.mask = Moved(box.mask, motion);
-  return moved;
+// Of what moved so, the part that lies in the picture.
+Rectangle PartOf(const Detection& box, const PartMotion& motion, const Axes& axes) {
+  return {PixelsBetween(motion.y.Of(box.top), motion.y.Of(box.bottom), axes.y),
+          PixelsBetween(motion.x.Of(box.left), motion.x.Of(box.right), axes.x)};
 }
 
-// Clips a box to the frame. Returns whether enough of it is left.
-bool Clip(const Axes& axes, Detection& box) {
-  if (!HasPlace(box)) return true;
-  const double area = (box.right - box.left) * (box.bottom - box.top);
-  box.left = std::max(box.left, 0.0);
-  box.top = std::max(box.top, 0.0);
-  box.right = std::min(box.right, axes.x.size);
-  box.bottom = std::min(box.bottom, axes.y.size);
-  for (Keypoint& point : box.keypoints) point = Clipped(point, axes);
-  const double width = box.right - box.left;
-  const double height = box.bottom - box.top;
-  return width > 0 && height > 0 && width * height >= kLeastShown * area;
+Rectangle PartOf(const Keypoint& point, const PartMotion& motion, const Axes& axes) {
+  const double reach_x = kAroundPoint * axes.x.size;
+  const double reach_y = kAroundPoint * axes.y.size;
+  const auto [x, y, score] = Moved(point, motion);
+  return {PixelsBetween(y - reach_y, y + reach_y, axes.y),
+          PixelsBetween(x - reach_x, x + reach_x, axes.x)};
+}
+
+// Nothing if hardly anything of it is left in the frame.
+std::optional<Detection> Shown(const Detection& box, const PartMotion& motion, const Axes& axes) {
+  if (!HasPlace(box)) return box;
+  Detection shown = box;
+  const auto [left, right] = MovedSides(box.left, box.right, motion.x, axes.x.size);
+  const auto [top, bottom] = MovedSides(box.top, box.bottom, motion.y, axes.y.size);
+  shown.left = std::max(left, 0.0);
+  shown.top = std::max(top, 0.0);
+  shown.right = std::min(right, axes.x.size);
+  shown.bottom = std::min(bottom, axes.y.size);
+  const double width = shown.right - shown.left;
+  const double height = shown.bottom - shown.top;
+  if (!(width > 0 && height > 0)) return std::nullopt;
+  if (width * height < kLeastShown * (right - left) * (bottom - top)) return std::nullopt;
+  for (Keypoint& point : shown.keypoints) point = Clipped(Moved(point, motion), axes);
+  for (Keypoint& corner : shown.corners) corner = Moved(corner, motion);
+  if (!box.mask.lengths.empty()) shown.mask = Moved(box.mask, motion);
+  return shown;
 }
 
 }  // namespace
@@ -168,6 +172,7 @@ bool Clip(const Axes& axes, Detection& box) {
 void MovedAnswer::Keep(AnswerContent& content, const PictureView& model_picture) {
   if (auto* const detections = std::get_if<Detections>(&content)) GiveIds(*detections);
   content_ = content;
+  motions_.clear();
   has_picture_ = model_picture.pixels != nullptr;
   const bool may_move =
       std::holds_alternative<Detections>(content) || std::holds_alternative<Keypoints>(content);
@@ -212,59 +217,54 @@ void MovedAnswer::GiveIds(Detections& detections) {
 }
 
 AnswerContent MovedAnswer::MoveTo(const PictureView& model_picture, const PictureFit* fit) {
-  if (has_picture_ && model_picture.pixels != nullptr) {
-    if (auto* const detections = std::get_if<Detections>(&*content_)) {
-      return Move(*detections, model_picture, fit);
+  if (!has_picture_ || model_picture.pixels == nullptr) return *content_;
+  const Axes axes = AxesOf(model_picture, fit);
+  if (const auto* const kept = std::get_if<Detections>(&*content_)) {
+    NoteMotions(kept->boxes, model_picture, fit);
+    Detections shown;
+    for (size_t i = 0; i < motions_.size(); ++i) {
+      auto box = Shown(kept->boxes[i], motions_[i], axes);
+      if (!box) continue;
+      NotePlace(*box);
+      shown.boxes.push_back(std::move(*box));
     }
-    if (auto* const keypoints = std::get_if<Keypoints>(&*content_)) {
-      return Move(*keypoints, model_picture, fit);
+    return shown;
+  }
+  if (const auto* const kept = std::get_if<Keypoints>(&*content_)) {
+    NoteMotions(kept->points, model_picture, fit);
+    Keypoints shown = {{}, kept->extent, kept->has_order};
+    for (size_t i = 0; i < motions_.size(); ++i) {
+      const Keypoint point = Moved(kept->points[i], motions_[i]);
+      if (kept->has_order || IsWithin(point, axes)) shown.points.push_back(Clipped(point, axes));
     }
+    return shown;
   }
   return *content_;
 }
 
-// What is kept moves beyond the frame, too, and may come back; what is returned does not.
-Detections MovedAnswer::Move(Detections& kept, const PictureView& picture, const PictureFit* fit) {
+// Follows boxes or points from where they are in the last picture.
+template <typename Part>
+void MovedAnswer::NoteMotions(const std::vector<Part>& parts, const PictureView& picture,
+                              const PictureFit* fit) {
   const Axes axes = AxesOf(picture, fit);
-  std::vector<Rectangle> parts;
-  for (const Detection& box : kept.boxes) {
-    parts.push_back(
-        {PixelsBetween(box.top, box.bottom, axes.y), PixelsBetween(box.left, box.right, axes.x)});
-  }
-  const std::vector<PartMotion> motions = flow_.Find(parts, picture);
-  Detections shown;
+  motions_.resize(parts.size());
+  std::vector<Rectangle> places;
   for (size_t i = 0; i < parts.size(); ++i) {
-    kept.boxes[i] = Moved(kept.boxes[i], InFrame(motions[i], axes), axes);
-    Detection box = kept.boxes[i];
-    if (!Clip(axes, box)) continue;
-    const auto thing = std::find_if(things_.begin(), things_.end(), [&](const Thing& candidate) {
-      return candidate.seen.id == box.id;
-    });
-    std::tie(thing->moved.left, thing->moved.top, thing->moved.right, thing->moved.bottom) =
-        std::tie(box.left, box.top, box.right, box.bottom);
-    shown.boxes.push_back(std::move(box));
+    places.push_back(PartOf(parts[i], motions_[i], axes));
   }
-  return shown;
+  const std::vector<PartMotion> steps = flow_.Find(places, picture);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    motions_[i].x = motions_[i].x.Then(axes.x.InFrame(steps[i].x));
+    motions_[i].y = motions_[i].y.Then(axes.y.InFrame(steps[i].y));
+  }
 }
 
-Keypoints MovedAnswer::Move(Keypoints& kept, const PictureView& picture, const PictureFit* fit) {
-  const Axes axes = AxesOf(picture, fit);
-  const double reach = kAroundPoint * std::max(picture.width, picture.height);
-  std::vector<Rectangle> parts;
-  for (const Keypoint& point : kept.points) {
-    const double reach_x = reach * axes.x.scale;
-    const double reach_y = reach * axes.y.scale;
-    parts.push_back({PixelsBetween(point.y - reach_y, point.y + reach_y, axes.y),
-                     PixelsBetween(point.x - reach_x, point.x + reach_x, axes.x)});
-  }
-  const std::vector<PartMotion> motions = flow_.Find(parts, picture);
-  Keypoints shown = {{}, kept.extent, kept.has_order};
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Keypoint& point = kept.points[i];
-    point = Moved(point, InFrame(motions[i], axes));
-    if (kept.has_order || IsWithin(point, axes)) shown.points.push_back(Clipped(point, axes));
-  }
-  return shown;
+void MovedAnswer::NotePlace(const Detection& box) {
+  const auto thing = std::find_if(things_.begin(), things_.end(), [&](const Thing& candidate) {
+    return candidate.seen.id == box.id;
+  });
+  std::tie(thing->moved.left, thing->moved.top, thing->moved.right, thing->moved.bottom) =
+      std::tie(box.left, box.top, box.right, box.bottom);
 }
 
 }  // namespace cacheinf

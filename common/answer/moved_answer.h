@@ -27,9 +27,8 @@ class MovedAnswer {
  public:
   // Gives the boxes their ids and keeps a copy of the answer with its picture, which may be empty
   // (no pixels): then it is only repeated. A box takes the id of the box of its class that overlaps
-  // it most, greedily, by at least .3: of the last answer, as it was or as it was moved last,
-  // and of things unseen for a few answers. Others get new ids. Costs a small grey copy of the
-  // picture.
+  // it most, greedily, by at least .3: of the last answer, as it was or as it was moved last, and
+  // of things unseen for a few answers. Others get new ids. Costs a small grey copy of the picture.
   void Keep(AnswerContent& content, const PictureView& model_picture);
 
   // Forgets the answer and its things, as when frames have another size. No id is given twice.
@@ -37,10 +36,9 @@ class MovedAnswer {
 
   bool has_answer() const { return content_.has_value(); }
 
-  // The last answer, kept or moved, as it must look in this picture; as it is if the picture has
-  // another shape.
-  // `fit` says how frames become the model's pictures; null: places are in the model's pixels.
-  // REQUIRES: has_answer(), and frames of one size since.
+  // What was kept, as it must look in this picture; a picture of another shape moves nothing. `fit`
+  // says how frames become the model's pictures; null: places are in the model's pixels. REQUIRES:
+  // has_answer(), and frames of one size since.
   AnswerContent MoveTo(const PictureView& model_picture, const PictureFit* fit);
 
  private:
@@ -51,11 +49,14 @@ class MovedAnswer {
   };
 
   void GiveIds(Detections& detections);
-  Detections Move(Detections& kept, const PictureView& picture, const PictureFit* fit);
-  Keypoints Move(Keypoints& kept, const PictureView& picture, const PictureFit* fit);
+  template <typename Part>
+  void NoteMotions(const std::vector<Part>& parts, const PictureView& picture,
+                   const PictureFit* fit);
+  void NotePlace(const Detection& box);
 
   std::optional<AnswerContent> content_;
   bool has_picture_ = false;
+  std::vector<PartMotion> motions_;  // of its boxes or points since, in the frame's pixels
   PartFlow flow_;
   std::vector<Thing> things_;
   int64_t last_id_ = 0;

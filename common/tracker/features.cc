@@ -9,7 +9,7 @@ namespace cacheinf {
 namespace {
 
 // Lucas-Kanade.
-const cv::Size kWindow = {13, 13};
+constexpr int kWindow = 13;
 constexpr int kPyramidLevels = 3;  // above the picture itself
 constexpr int kMostIterations = 12;
 constexpr double kSmallStep = 0.02;          // pixels, after which it ends
@@ -43,13 +43,15 @@ void KeepOpenCvInThisThread() {
 
 void BuildPyramid(const GreyPicture& picture, bool with_derivatives,
                   std::vector<cv::Mat>& pyramid) {
-  cv::buildOpticalFlowPyramid(View(picture), pyramid, kWindow, kPyramidLevels, with_derivatives);
+  cv::buildOpticalFlowPyramid(View(picture), pyramid, {kWindow, kWindow}, kPyramidLevels,
+                              with_derivatives);
 }
 
-void FollowPoints(const std::vector<cv::Mat>& from, const std::vector<cv::Mat>& to,
+void FollowPoints(const std::vector<cv::Mat>& from, const std::vector<cv::Mat>& to, int window,
                   const std::vector<cv::Point2f>& points, std::vector<cv::Point2f>& found,
                   std::vector<uint8_t>& is_found, std::vector<float>& errors) {
-  cv::calcOpticalFlowPyrLK(from, to, points, found, is_found, errors, kWindow, kPyramidLevels,
+  cv::calcOpticalFlowPyrLK(from, to, points, found, is_found, errors, {window, window},
+                           kPyramidLevels,
                            cv::TermCriteria(cv::TermCriteria::COUNT | cv::TermCriteria::EPS,
                                             kMostIterations, kSmallStep),
                            cv::OPTFLOW_USE_INITIAL_FLOW, kLeastGradient);
@@ -79,7 +81,7 @@ void CornerFlow::Match(const Homography& reference_from_frame_guess, PointPairs*
   found_.resize(corners_.size());
   std::transform(corners_.begin(), corners_.end(), found_.begin(),
                  [&](cv::Point2f corner) { return Project(frame_from_reference, corner); });
-  FollowPoints(reference_pyramid_, frame_pyramid_, corners_, found_, is_found_, errors_);
+  FollowPoints(reference_pyramid_, frame_pyramid_, kWindow, corners_, found_, is_found_, errors_);
   for (size_t i = 0; i < corners_.size(); ++i) {
     if (is_found_[i] == 0 || errors_[i] > kLargestDifference) continue;
     pairs->reference.push_back(corners_[i]);

@@ -18,8 +18,9 @@ void KeepOpenCvInThisThread();
 void BuildPyramid(const GreyPicture& picture, bool with_derivatives, std::vector<cv::Mat>& pyramid);
 
 // Follows points by pyramidal Lucas-Kanade from one picture, preferably with derivatives, to
-// another. `found` has guesses. Sets whether each was found, and its mean difference in levels.
-void FollowPoints(const std::vector<cv::Mat>& from, const std::vector<cv::Mat>& to,
+// another, by windows of at most 13 pixels a side. `found` has guesses. Sets whether each was
+// found, and its mean difference in levels.
+void FollowPoints(const std::vector<cv::Mat>& from, const std::vector<cv::Mat>& to, int window,
                   const std::vector<cv::Point2f>& points, std::vector<cv::Point2f>& found,
                   std::vector<uint8_t>& is_found, std::vector<float>& errors);
 

@@ -29,6 +29,7 @@ constexpr int kMostPointsASide = 6;     // of a part
 constexpr size_t kMostParts = 100;
 constexpr int kSmallestCell = 3;   // that gives a point
 constexpr int kSamplesASide = 12;  // of a cell, which gives its best one
+constexpr int kCompared = 9;       // pixels a side, around a point
 constexpr int kTexture = 3;        // window for how good a point is
 
 // What is believed.
@@ -57,11 +58,6 @@ Range Within(double begin, double end, int size) {
   const double last = size;
   return {static_cast<int>(std::clamp(std::floor(begin), 0.0, last)),
           static_cast<int>(std::clamp(std::ceil(end), 0.0, last))};
-}
-
-// First one, then the other.
-AxisMotion Then(const AxisMotion& first, const AxisMotion& second) {
-  return {first.scale * second.scale, second.Of(first.shift)};
 }
 
 }  // namespace
@@ -127,7 +123,7 @@ class PartFlow::Impl {
       PartMotion step = is_looked_at ? MotionOf(points_of_[i + 1], whole) : whole;
       step.is_known &= is_looked_at;
       is_any_known |= step.is_known;
-      motions[i] = {Then(motions[i].x, step.x), Then(motions[i].y, step.y),
+      motions[i] = {motions[i].x.Then(step.x), motions[i].y.Then(step.y),
                     motions[i].is_known && step.is_known};
     }
     if (is_any_known) std::swap(reference_pyramid_, frame_pyramid_);
@@ -190,9 +186,10 @@ class PartFlow::Impl {
     returns_.assign(points_.size(), 0);
     if (points_.empty()) return;
     found_ = points_;
-    FollowPoints(reference_pyramid_, frame_pyramid_, points_, found_, is_found_, errors_);
+    FollowPoints(reference_pyramid_, frame_pyramid_, kCompared, points_, found_, is_found_,
+                 errors_);
     back_ = points_;
-    FollowPoints(frame_pyramid_, reference_pyramid_, found_, back_, is_back_, errors_);
+    FollowPoints(frame_pyramid_, reference_pyramid_, kCompared, found_, back_, is_back_, errors_);
     for (size_t i = 0; i < points_.size(); ++i) {
       const cv::Point2f off = back_[i] - points_[i];
       returns_[i] = is_found_[i] != 0 && is_back_[i] != 0 && std::hypot(off.x, off.y) <= kReturn;

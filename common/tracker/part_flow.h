@@ -17,6 +17,7 @@ struct AxisMotion {
   double shift = 0;
 
   double Of(double position) const { return scale * position + shift; }
+  AxisMotion Then(const AxisMotion& next) const { return {scale * next.scale, next.Of(shift)}; }
 };
 
 struct PartMotion {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -137,6 +136,20 @@ TEST_F(MovedAnswerTest, AMaskKeepsItsRunsWhileNothingMoves) {
   box.mask.lengths.push_back(kFrameWidth * kFrameHeight - 1008);
   Keep({box}, Scene({thing}));
   EXPECT_EQ(MoveTo(Scene({thing})).at(0).mask.lengths, box.mask.lengths);
+}
+
+TEST_F(MovedAnswerTest, ManySmallStepsMoveAMaskAsFarAsItsBox) {
+  const auto after = [](int frames) {
+    return Photograph(World(1), Shift(-0.2 * frames, 0), kModelWidth, kModelHeight);
+  };
+  Detection box = BoxOf({2, 100, 100});
+  box.mask = {kFrameWidth, kFrameHeight, {100 * kFrameHeight, 3000}};
+  box.mask.lengths.push_back(290 * kFrameHeight);
+  Keep({box}, after(0));
+  for (int i = 1; i < 25; ++i) MoveTo(after(i));
+  const Detection moved = MoveTo(after(25)).at(0);
+  EXPECT_NEAR(moved.left, 110, 1);
+  EXPECT_NEAR(moved.mask.lengths[0], 110 * kFrameHeight, kFrameHeight);
 }
 
 TEST_F(MovedAnswerTest, WhatLeavesTheFrameIsClippedThenDropped) {
