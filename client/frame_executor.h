@@ -204,7 +204,8 @@ class FrameExecutor {
   ServerConnection* connection_ = nullptr;  // null: no server
   std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
-  Patience::Agreements agreements_;
+  // Unless Expect says otherwise: of the mode's plan and the robot's own cache.
+  Patience::Agreements agreements_{.server = 1, .alone = 0.95, .moved = 0.75};
   Patience patience_;
   Patience patience_with_refreshes_;
   uint64_t bytes_heard_ = 0;   // from the server, before the current frame

@@ -12,6 +12,8 @@ using Time = Patience::Time;
 constexpr std::chrono::milliseconds kLeastAlone(200);
 constexpr int kMostDoublings = 6;
 
+constexpr int kTriesToTheEnd = 4;  // of so many one is
+
 constexpr double kHardlyEver = 0.05;
 constexpr double kWorthOfServer = 0.005;
 // Frames that are late besides those that were seen.
@@ -31,6 +33,11 @@ Time P95(const std::deque<Time>& sorted) {
   return sorted.empty() ? Time(0) : sorted[(sorted.size() - 1) * 95 / 100];
 }
 
+// From which the robot makes the deadline alone.
+Time LastMoment(Time left, const std::deque<Time>& alone) {
+  return std::max(Time(0), left - P95(alone));
+}
+
 }  // namespace
 
 Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements) {
@@ -39,13 +46,22 @@ Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone, const Agree
     const Time wait = LongestWait(alone);
     return wait == kNever ? kNever : begin + wait;
   }
-  const Time wait = WaitFor(due - begin, SortedAlone(alone), agreements);
+  const Time left = std::max(due - begin, Time(0));
+  const Times times_alone = SortedAlone(alone);
+  Time wait = WaitFor(left, times_alone, agreements);
+  if (wait == Time(0) && not_waited_for_ >= kMostNotWaitedFor &&
+      ShareWithin(times_alone, left) >= kHardlyEver) {
+    const bool is_worth_it = agreements.server > agreements.alone;
+    wait = is_worth_it && tries_ % kTriesToTheEnd == 0 ? left : LastMoment(left, times_alone);
+    ++tries_;
+  }
   not_waited_for_ = wait == Time(0) ? not_waited_for_ + 1 : 0;
   return begin + wait;
 }
 
 void Patience::NoteServer(std::optional<Time> took, bool is_heard) {
   is_silent_ = !took && !is_heard;
+  if (took) tries_ = 0;
   // A server that was not waited for may have been in time.
   if (took || not_waited_for_ == 0) Add(server_, took.value_or(kNever));
 }
@@ -79,13 +95,14 @@ Patience::Time Patience::LongestWait(Alone alone) const {
 // Where so much time is left until the deadline.
 Patience::Time Patience::WaitFor(Time left, const Times& alone,
                                  const Agreements& agreements) const {
-  left = std::max(left, Time(0));
   if (alone.empty()) return left;
   const Time time_alone = P95(alone);
   const Time time_of_server = ExpectedOfServer();
   if (ShareWithin(alone, left) < kHardlyEver) {
     return time_of_server < time_alone ? time_alone : Time(0);
   }
+  const bool is_known = server_.size() > 1 || time_of_server != kNever;
+  if (server_.empty() || !is_known) return LastMoment(left, alone);
   Times server = server_;
   std::ranges::sort(server);
   const auto answered = [&](Time wait) {
@@ -108,8 +125,7 @@ Patience::Time Patience::WaitFor(Time left, const Times& alone,
   for (const Time wait : waits) {
     if (worth(wait) >= worth(best) - kRounding) best = wait;
   }
-  const bool is_unknown = server.empty() || not_waited_for_ >= kMostNotWaitedFor;
-  if (answered(best) == 0 && !is_unknown) return Time(0);
+  if (answered(best) == 0) return Time(0);
   if (best < left) return best;
   const auto in_time = CountWithin(server, left);
   const auto before_alone = CountWithin(server, left + time_alone);

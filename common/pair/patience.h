@@ -67,7 +67,8 @@ class Patience {
 
  private:
   static constexpr size_t kTimesKept = 100;
-  // A server that is slower than the robot shows only to one who waits that it is back.
+  // A server that is slower than the robot shows only to one who waits that it is back, until the
+  // last moment, or once in a while to the end.
   static constexpr int kMostNotWaitedFor = 8;
   using Times = std::deque<Time>;
 
@@ -80,6 +81,7 @@ class Patience {
   Times server_;                // kNever: no answer
   bool is_silent_ = false;      // the server
   int not_waited_for_ = 0;      // frames in a row, with a deadline
+  int tries_ = 0;               // of a server that is not waited for, without an answer
 };
 
 }  // namespace cacheinf

@@ -251,6 +251,26 @@ TEST_F(PatienceBetTest, ARobotThatIsQuickAloneIsNotLockedOutOfItsServer) {
   EXPECT_EQ(Served(50, milliseconds(80)), 50);
 }
 
+TEST_F(PatienceBetTest, OneSlowFrameAloneDoesNotHideAServerThatIsBack) {
+  alone_ = milliseconds(30);
+  patience_.NoteAlone(Alone::kAll, milliseconds(90));
+  EXPECT_EQ(Served(20, kNoAnswer), 0);
+  Served(20, milliseconds(60));
+  EXPECT_EQ(Served(50, milliseconds(60)), 50);
+}
+
+// A robot that mostly takes 30 ms alone has answered before the server would have.
+TEST_F(PatienceBetTest, AServerThatIsWorthItIsFoundToBeInTimeAtTheLastMoment) {
+  for (int i = 0; i < 20; ++i) patience_.NoteAlone(Alone::kAll, milliseconds(60));
+  alone_ = milliseconds(30);
+  agreements_.alone = 0.8;
+  Served(40, milliseconds(95));
+  EXPECT_EQ(Served(50, milliseconds(95)), 50);
+  int late = 0;
+  for (int i = 0; i < 360; ++i) late += Answer(kNoAnswer).latency > deadline_ ? 1 : 0;
+  EXPECT_LE(late, 12) << "the first two, and one of 36";
+}
+
 TEST_F(PatienceTest, AnotherServerIsGivenAChance) {
   patience_.NoteAlone(Alone::kAll, alone_);
   for (int i = 0; i < 5; ++i) patience_.NoteServer(kNoAnswer);
