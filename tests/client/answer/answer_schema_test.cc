@@ -33,6 +33,7 @@ Answer FullAnswer(AnswerContent content) {
   Answer answer;
   answer.frame = 3;
   answer.stamp = milliseconds(40);
+  answer.is_moved = true;
   answer.times.compute = milliseconds(7);
   answer.deadline_ms = 5;
   answer.work.emplace();
