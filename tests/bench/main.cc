@@ -38,10 +38,11 @@ constexpr std::array kBenches = {
           "robot alone, robot and server in every mode, and rivals, over emulated links: latency, "
           "bytes, and what is in hand at a deadline; live over MPI, and replayed",
           BenchModes},
-    Bench{"moved",
-          "answers some frames old, moved with the scene and by rivals, beside dense answers to the "
-          "frame",
-          BenchMoved},
+    Bench{
+        "moved",
+        "answers some frames old, moved with the scene and by rivals, beside dense answers to the "
+        "frame",
+        BenchMoved},
     Bench{"trace",
           "mode cacheinf beside every fixed one where the link's bandwidth follows a trace: live, "
           "over MPI",
