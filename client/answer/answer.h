@@ -19,7 +19,7 @@ struct Answer : FrameExpense {
   int64_t frame = 0;
   int64_t computed_from = 0;          // the frame the content is from: this one or an earlier one
   std::chrono::nanoseconds stamp{0};  // of the frame
-  bool is_moved = false;  // an earlier frame's answer, as the scene has moved since
+  bool is_moved = false;              // an earlier frame's answer, as the scene has moved since
   std::optional<GuardState> guard;    // if a guard watches
   double deadline_ms = 0;             // for the latency; 0: none
   std::string emulation;  // slowdown of the robot and its link (--emulate), for experiments

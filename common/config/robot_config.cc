@@ -150,11 +150,12 @@ FieldTable RobotConfig::Fields() {
             "Set it for short trials."}
           .Between(0, kMostFrames)
           .Flag("--frames"),
-      Field{"deadline_ms", &deadline_ms,
-            "Milliseconds that an answer may take from when its frame was there; 0: no limit. "
-            "Later ones are counted, and recorded if \"record\" says so. With a server it bounds how "
-            "long that is waited for, and \"objective\" is on-time by default.",
-            "Set it if answers are of use until then, or to learn how many come too late."}
+      Field{
+          "deadline_ms", &deadline_ms,
+          "Milliseconds that an answer may take from when its frame was there; 0: no limit. "
+          "Later ones are counted, and recorded if \"record\" says so. With a server it bounds how "
+          "long that is waited for, and \"objective\" is on-time by default.",
+          "Set it if answers are of use until then, or to learn how many come too late."}
           .Between(0, 1e9)
           .Flag("--deadline-ms"),
       Field{"objective", MakeChoice(objective),
