@@ -21,8 +21,8 @@ namespace {
 
 using Mode = RobotConfig::Mode;
 
-// For a message, until the clock and the link are looked at again.
-constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(5);
+// For a message, until the clock is looked at again.
+constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(100);
 
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
 constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);

@@ -114,8 +114,8 @@ class FrameExecutor {
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
   // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns
   // whether the outputs are there; they come, whatever the server does. How long a late server is
-  // waited for is in common/pair/patience.h; a step waits for a message at most until `look_at`, a
-  // few milliseconds. If this throws, the next decision makes up for it.
+  // waited for is in common/pair/patience.h; a step waits for a message at most until
+  // `look_at`. If this throws, the next decision makes up for it.
   void Begin();
   bool Step(Time look_at = kNever);
   // Ends a frame that was executed. The result is valid until the next Decide or Refresh.

@@ -74,7 +74,7 @@ class Robot {
 
   // The same in steps of one stage at most, so that between two of them the caller can look at the
   // clock and at newer frames. A step returns the answer once it is there; it waits at most until
-  // `look_at`, a few milliseconds. REQUIRES: the frame lives until it is answered.
+  // `look_at`. REQUIRES: the frame lives until it is answered.
   void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {});
   std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max());
 

@@ -6,6 +6,8 @@
 namespace cacheinf {
 namespace {
 
+constexpr FrameLoop::Time kBetweenLooks = std::chrono::milliseconds(5);  // at newer frames
+
 FrameLoop::Time FromMs(double milliseconds) {
   const std::chrono::duration<double, std::milli> time(milliseconds);
   return std::chrono::duration_cast<FrameLoop::Time>(time);
@@ -73,12 +75,14 @@ void FrameLoop::Move(Robot& robot, Open& open, bool is_last) {
   moving_ = clock_.Now() - begin;
 }
 
-// When the next moved answer must be made.
+// When the next moved answer must be made, or a newer frame may have come.
 FrameLoop::Time FrameLoop::LookAt() const {
+  if (deadline_ == Time(0)) return Time::max();
   Time due = Time::max();
   if (!current_.is_answered) due = current_.due;
   if (newest_ && !open_newest_.is_answered) due = std::min(due, open_newest_.due);
-  return due == Time::max() ? due : due - margin();
+  const Time newer = clock_.Now() + kBetweenLooks;
+  return due == Time::max() ? newer : std::min(newer, due - margin());
 }
 
 }  // namespace cacheinf
