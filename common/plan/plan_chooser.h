@@ -187,6 +187,7 @@ class PlanChooser {
   Factor link_;
   Factor split_;
   bool is_split_proven_ = false;
+  bool is_split_ = false;  // the last frame
   std::map<std::string, CodecFactors> codecs_;
   int frames_of_plan_ = 0;  // in a row
   double for_tries_ = 0;

@@ -354,6 +354,24 @@ TEST(PlanChooser, ASplitThatDoesNotSayWhatChangedIsNotWhole) {
   EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.5);
 }
 
+TEST(PlanChooser, RowsThatChangeHandsSayNothingOfTheScene) {
+  const ProfilePair pair = ProfilesWhereSplitsWin();
+  const Plan split = {.kind = Plan::Kind::kSplit, .cuts = {{-1, 0}}};
+  PlanChooser chooser(pair.robot, pair.server,
+                      [&](const Situation&) { return std::vector<Plan>{split}; });
+  ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
+  const double hoped = chooser.situation().robot_work;
+  chooser.Note(Took{.executed = Plan::Kind::kSplit, .latency_ms = 100, .share = 1.0});
+  EXPECT_EQ(chooser.situation().robot_work, hoped);
+  chooser.Note(Took{.executed = Plan::Kind::kSplit, .latency_ms = 100, .share = 0.25});
+  EXPECT_EQ(chooser.situation().robot_work, 0.25);
+  ASSERT_EQ(chooser.Choose(kDown), Plan());
+  chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 100, .share = 1.0});
+  EXPECT_EQ(chooser.situation().robot_work, 0.25);
+  chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 100, .share = 0.25});
+  EXPECT_EQ(chooser.situation().robot_work, 0.25);
+}
+
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {
   const ProfilePair pair = ProfilesWhereSplitsWin();
   const Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
