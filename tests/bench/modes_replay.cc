@@ -7,8 +7,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/base/frame_times.h"
 #include "common/link/delay_line.h"
 #include "tests/bench/mode_list.h"
@@ -17,8 +21,9 @@ namespace cacheinf {
 namespace {
 
 constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};
-constexpr PlanChooser::Goal kGoal = {.objective = Objective::kLatency};
-constexpr int kMostSplits = 12;  // per model and clip, besides the one by hand
+constexpr int kMostRoundsOfAPlan = 2;  // that is no mode
+constexpr int kAnswersASample = 20;    // of the guard
+constexpr int kMostSplits = 12;        // per model and clip, besides the one by hand
 
 FrameCost PredictedCost(const Prediction& prediction) {
   FrameCost cost;
@@ -46,6 +51,13 @@ double MedianAgain(const std::vector<FrameCost>& costs, const ReplayOptions& opt
       costs.size(), [&](size_t frame) { return costs[frame]; }, options);
 }
 
+Cell CellOf(std::optional<double> mbit, double speedup, std::vector<AnsweredFrame> answers,
+            double again_ms) {
+  Cell cell = {mbit, speedup, "replayed", std::move(answers)};
+  cell.again_ms = again_ms;
+  return cell;
+}
+
 class Replays {
  public:
   Replays(Subject* subject, const RunPlace& place, const ModeCourse& course, ModeTable* table)
@@ -58,7 +70,9 @@ class Replays {
         for (const char* const planner : {"ds", "ds-c", "hp"}) {
           ReplayPlanner(planner, mbit, speedup);
         }
-        ReplayChosen(mbit, speedup);
+        for (const Mode& mode : ModesOf(*subject_)) {
+          if (mode.config.mode == RobotConfig::Mode::kCacheinf) ReplayChosen(mode, mbit, speedup);
+        }
       }
     }
   }
@@ -76,7 +90,7 @@ class Replays {
       course_.Attempt(fmt::format("{} {} {}", subject_->model->name, subject_->clip, mode->name),
                       [&] {
                         std::vector<std::vector<FrameCost>> rounds;
-                        for (int i = 0; i < course_.rounds(); ++i) {
+                        for (int i = 0; i < std::min(course_.rounds(), kMostRoundsOfAPlan); ++i) {
                           rounds.push_back(runner_.Measure(*subject_, *mode));
                         }
                         costs = MedianCosts(rounds);
@@ -96,8 +110,8 @@ class Replays {
           if (mode.needs_server) options.link = ParseLinkShape(LinkText(mbit));
           const auto link = mode.needs_server ? std::optional(mbit) : std::nullopt;
           table_->Add(*subject_, mode,
-                      {link, speedup, "replayed", Replay(costs->second, options), "",
-                       MedianAgain(costs->second, options)});
+                      CellOf(link, speedup, Replay(costs->second, options),
+                             MedianAgain(costs->second, options)));
           if (!mode.needs_server) break;
         }
       }
@@ -111,9 +125,8 @@ class Replays {
     const std::vector<FrameCost>* const costs = CostsOf(plan);
     if (costs != nullptr) {
       ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
-      table_->Add(
-          *subject_, mode,
-          {mbit, speedup, "replayed", Replay(*costs, options), "", MedianAgain(*costs, options)});
+      table_->Add(*subject_, mode,
+                  CellOf(mbit, speedup, Replay(*costs, options), MedianAgain(*costs, options)));
       return;
     }
     const FrameCost cost = PredictedCost(subject_->planning.at(speedup)->Predict(plan, situation));
@@ -127,11 +140,46 @@ class Replays {
         {mbit, speedup, "predicted", Replay(subject_->dense.size(), cost_of, ReplayOptions())});
   }
 
+  PlanChooser::Goal GoalOf(const RobotConfig& config) const {
+    return {.objective = config.EffectiveObjective(),
+            .deadline_ms = config.deadline_ms,
+            .least_agreement = config.agreement};
+  }
+
+  // Tells the chooser what a robot's guard sees, in one of so many answers, and what it sees itself
+  // of answers that were moved before their frame had its own.
+  void NoteSamples(const std::vector<AnsweredFrame>& answers, double deadline_ms, const Plan& plan,
+                   PlanChooser* chooser) const {
+    if (!subject_->model->has_answers) return;
+    const auto note = [](const AnswerContent& answer, const AnswerContent& dense, auto&& noted) {
+      const OutputNumbers none;
+      if (const auto* const classes = std::get_if<Classification>(&dense)) {
+        const auto& best = std::get<Classification>(answer).best;
+        return noted(best.front().index == classes->best.front().index ? 1 : 0, 1);
+      }
+      Agreement agreement;
+      agreement.Add(answer, none, dense, none);
+      const AgreementMeasure measure = agreement.measure();
+      if (measure.value) noted(*measure.value, measure.weight);
+    };
+    const AnsweredFrame& last = answers.back();
+    if (last.captured % kAnswersASample == 0) {
+      note(*last.cost.content, *subject_->dense[FrameOfClip(last.captured, subject_->dense.size())],
+           [&](double value, double weight) { chooser->NoteAgreement(plan, value, weight); });
+    }
+    if (deadline_ms == 0 || last.latency_ms() <= deadline_ms || answers.size() < 2) return;
+    const CameraFrames frame = {last.captured, last.captured + 1};
+    const auto moved = InHand(answers, frame, deadline_ms, subject_->motion->mover());
+    note(*moved.front(), *last.cost.content,
+         [&](double value, double weight) { chooser->NoteMoved(value, weight); });
+  }
+
   // For each frame, the plan that a robot's chooser takes by predictions and by what earlier frames
   // took.
-  void ReplayChosen(double mbit, double speedup) {
-    constexpr size_t kFramesToSettle = 20;
-    const auto chooser = subject_->planning.at(speedup)->MakeChooser(kGoal);
+  void ReplayChosen(const Mode& mode, double mbit, double speedup) {
+    constexpr size_t kFramesToSettle = 60;
+    const double deadline_ms = mode.config.deadline_ms;
+    const auto chooser = subject_->planning.at(speedup)->MakeChooser(GoalOf(mode.config));
     const PlanChooser::Link link = {.is_up = true,
                                     .to_server = {mbit},
                                     .to_robot = {mbit},
@@ -158,30 +206,35 @@ class Replays {
       return cost;
     };
     ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
-    options.on_answer = [&](const FrameCost& cost) {
+    options.on_answer = [&](const std::vector<AnsweredFrame>& answers) {
+      const AnsweredFrame& last = answers.back();
       const auto time_of = [](double ms) {
         return std::chrono::duration_cast<FrameTimes::Time>(
             std::chrono::duration<double, std::milli>(ms));
       };
       FrameTimes times;
-      times.waiting = time_of(cost.server_ms + cost.link_ms);
-      times.compute = time_of(cost.robot_ms) + times.waiting;
-      times.server_computing = time_of(cost.server_ms);
+      const double taken_ms = last.cost.robot_ms + last.cost.server_ms + last.cost.link_ms;
+      // Without a deadline a robot does not count how long a frame waited for it.
+      if (deadline_ms > 0) times.waited = time_of(last.latency_ms() - taken_ms);
+      times.waiting = time_of(last.cost.server_ms + last.cost.link_ms);
+      times.compute = time_of(last.cost.robot_ms) + times.waiting;
+      times.server_computing = time_of(last.cost.server_ms);
       chooser->Note({.executed = plan.kind,
                      .times = times,
-                     .sent_bytes = cost.bytes_to_server,
+                     .sent_bytes = last.cost.bytes_to_server,
                      .share = share});
+      NoteSamples(answers, deadline_ms, plan, chooser.get());
     };
     options.answers = kFramesToSettle;
     Replay(subject_->frames.size(), cost_of, options);
     is_predicted = false;
-    options.answers = kAnswersOfACell;
-    const Mode mode = {.name = "cacheinf", .config = subject_->config};
+    options.answers = kMostAnswersOfACell;
     const std::vector<AnsweredFrame> answers = Replay(subject_->frames.size(), cost_of, options);
     const std::string why = chooser->Reason();
-    const double again_ms = MedianAgain(subject_->frames.size(), cost_of, options);
-    table_->Add(*subject_, mode,
-                {mbit, speedup, is_predicted ? "predicted" : "replayed", answers, why, again_ms});
+    Cell cell = {mbit, speedup, is_predicted ? "predicted" : "replayed", answers};
+    cell.why = why;
+    if (!IsOnTime(mode)) cell.again_ms = MedianAgain(subject_->frames.size(), cost_of, options);
+    table_->Add(*subject_, mode, cell);
   }
 
   Subject* const subject_;
