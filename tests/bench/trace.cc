@@ -29,7 +29,6 @@
 #include "tests/bench/mode_subject.h"
 #include "tests/bench/name_server.h"
 #include "tests/bench/replay.h"
-#include "tests/bench/scene_motion.h"
 #include "tests/bench/trace_picture.h"
 #include "tests/bench/worker.h"
 #include "tests/testing/places.h"
@@ -208,8 +207,6 @@ class TraceBench {
     for (const FrameCost& cost : alone.Measure(subject, ModesOf(subject).front())) {
       subject.dense.push_back(cost.content);
     }
-    subject.motion =
-        std::make_shared<SceneMotion>(subject.frames, subject.compiled->graph().picture);
     for (const Trace& trace : traces) RunModes(subject, trace);
   }
 
@@ -222,6 +219,9 @@ class TraceBench {
       return mode.config.mode == RobotConfig::Mode::kEveryK || mode.is_small || is_raw ||
              mode.config.mode == RobotConfig::Mode::kCacheinf;
     });
+    for (Mode& mode : modes) {
+      if (!mode.is_plain_video) mode.config.deadline_ms = deadline_ms;
+    }
     modes.push_back(CacheInfMode(subject, deadline_ms));
     const CellLength length = {.answers = 100000, .ms = ScoredMs(kScoredFrames)};
     std::vector<Ran> ran;
@@ -256,10 +256,7 @@ class TraceBench {
       if (!plan.empty()) ++plans[plan];
       ran.course.answers.push_back({answer.captured_ms, answer.latency_ms(), plan});
     }
-    const auto in_hand =
-        IsOnTime(mode) || mode.is_plain_video
-            ? InHand(live.handed_out, kScoredFrames, deadline_ms)
-            : InHand(live.answers, kScoredFrames, deadline_ms, subject.motion->mover());
+    const auto in_hand = InHand(live.handed_out, kScoredFrames, deadline_ms);
     const auto on_time = OnTime(in_hand, kScoredFrames, subject.dense);
     ran.on_time = on_time.value_or(0);
     for (size_t i = 0; i < in_hand.size(); ++i) {
@@ -281,7 +278,7 @@ class TraceBench {
                      {"agreement", NumberOrNull(agreement.value())},
                      {"plan_changes", changes},
                      {"plans", plans.size()}});
-    if (!IsOnTime(mode)) return ran;
+    if (mode.config.mode != RobotConfig::Mode::kCacheinf) return ran;
     std::string text =
         fmt::format("{}, {}, {}: cacheinf's plans:", subject.model->name, subject.clip, trace.name);
     for (const auto& [plan, frames] : plans) text += fmt::format(" {} ({} frames);", plan, frames);

@@ -14,7 +14,7 @@ namespace cacheinf {
 namespace {
 
 constexpr int kWidth = 1400;
-constexpr int kLeft = 80;
+constexpr int kLeft = 220;
 constexpr int kRight = 20;
 constexpr int kPanel = 200;
 constexpr int kGap = 45;
@@ -83,7 +83,7 @@ class Drawing {
     Text(what, kLeft, axis.top - 6, kBlack);
     for (const double mark : marks) {
       cv::line(image_, {kLeft, axis.Y(mark)}, {kWidth - kRight, axis.Y(mark)}, kGrey);
-      Text(fmt::format("{:g}", mark), 20, axis.Y(mark) + 4, kBlack);
+      Text(fmt::format("{:g}", mark), kLeft - 45, axis.Y(mark) + 4, kBlack);
     }
     for (double ms = 0; ms < lap_ms_; ms += 2000) {
       cv::line(image_, {X(ms), axis.top}, {X(ms), axis.top + kPanel}, kGrey);
@@ -144,7 +144,7 @@ class Drawing {
   void DrawPlans(int top) {
     Text("plan of " + courses_.front().name, kLeft, top - 6, kBlack);
     for (const auto& [plan, row] : plans_) {
-      Text(plan, kLeft, top + kPlanRow * (row + 1) - 5, kGrey);
+      Text(plan, 5, top + kPlanRow * (row + 1) - 5, kBlack);
     }
     for (const TraceCourse::Answer& answer : courses_.front().answers) {
       const int x = X(LapMs(courses_.front(), answer.captured_ms));
