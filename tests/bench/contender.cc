@@ -237,15 +237,15 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
   OnTimeRecord record(clock, first + begin);
   FrameQueue camera(std::make_unique<ClipCamera>(clip, first), kFramesWaiting, &clock);
   const auto waited = [&](const Frame& frame) { return clock.Now() - frame.stamp; };
-  FrameLoop loop(camera, config.deadline_ms, clock, waited,
-                 [&](const Frame& frame, const Answer& answer, bool) {
-                   FrameCost cost;
-                   cost.content = std::make_shared<const AnswerContent>(answer.content);
-                   record.Add(frame, cost, /*is_computed=*/false);
-                 });
+  FrameLoop loop(
+      camera, config.deadline_ms, clock, waited,
+      [&](const Frame& frame, const Answer& answer, bool) {
+        FrameCost cost;
+        cost.content = std::make_shared<const AnswerContent>(answer.content);
+        record.Add(frame, cost, /*is_computed=*/false);
+      },
+      [&] { return robot.StandBy(); });
   while (!record.IsOver(length) && !stop()) {
-    while (!loop.HasNext() && robot.StandBy()) {
-    }
     const std::optional<Frame> frame = loop.Next(robot);
     robot.Begin(*frame, {}, waited(*frame));
     const PlanChooser* const chooser = robot.chooser();
