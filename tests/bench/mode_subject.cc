@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr int kFramesOfALiveClip = 30;
 constexpr int kFramesOfAClip = 16;  // of the others, and of all if it must be quick
 constexpr int kFramesToJudge = 64;
-constexpr double kSecondsToJudge = 10;
+constexpr double kSecondsToJudge = 10;  // 3 if it must be quick
 constexpr double kSecondsToProfile = 30;  // per model, on each side
 constexpr double kSecondsWhenQuick = 15;
 
@@ -195,7 +195,7 @@ void ModeSubjects::Judge(const std::string& clip, Subject* subject) const {
   Profile judged = subject->planning.begin()->second->robot();
   JudgeOnClips(
       subject->compiled, SharedSettingsOf(subject->config, graph),
-      subject->config.model_config.decoder, {fitted}, kSecondsToJudge, clock,
+      subject->config.model_config.decoder, {fitted}, options_.quick ? 3 : kSecondsToJudge, clock,
       [this](double) { return !course_.is_over(); }, &judged);
   for (auto& [speedup, planning] : subject->planning) {
     const std::string name =

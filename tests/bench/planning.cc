@@ -64,6 +64,7 @@ ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
   request.clips = wanted.clips;
   request.frames = wanted.frames;
   request.seconds = wanted.seconds;
+  if (wanted.judges) request.decoder = config.model_config.decoder;
   request.read_answer = AnswerReading(model->graph(), config);
   std::string clips;
   for (const std::string& clip : wanted.clips) {

@@ -42,6 +42,7 @@ struct ProfilesRequest {
   std::vector<std::string> clips;
   double seconds = 30;           // for each
   int frames = 60;               // of each clip
+  bool judges = false;           // on the robot, how far answers agree on the clips
   std::filesystem::path folder;  // where profiles are kept
   int robot_core = 0;
   int server_core = 0;
