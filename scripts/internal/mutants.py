@@ -67,6 +67,10 @@ HEADER_TEXT = """#pragma once
 #pragma GCC diagnostic ignored "-Wextra"
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wunused"
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wlogical-op"
+#pragma GCC diagnostic ignored "-Wempty-body"
 inline const int planted_fault = std::atoi(
     std::getenv("PLANTED_FAULT") != nullptr ? std::getenv("PLANTED_FAULT") : "0");
 """
