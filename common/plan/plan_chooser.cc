@@ -491,13 +491,16 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
     if (other == nullptr) return text;
     return text + fmt::format(", {}: {:.1f} ms", ToText(other->plan), other->prediction.latency_ms);
   }
-  std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f})", ToText(planned.plan),
+  const auto assumed = [this](const Candidate& candidate) {
+    return evidence_.IsAgreementKnown(candidate.plan) ? "" : ", agreement assumed";
+  };
+  std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f}{})", ToText(planned.plan),
                                  ShareText(planned.in_hand), goal_.deadline_ms,
-                                 evidence_.P95Ms(planned.plan, planned_ms));
+                                 evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
   if (other == nullptr) return text;
   const double late = evidence_.Late(other->plan, other->prediction.latency_ms, goal_.deadline_ms);
-  return text + fmt::format("; {} {} (late {})", ToText(other->plan), ShareText(other->in_hand),
-                            ShareText(late));
+  return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(other->in_hand),
+                            ShareText(late), assumed(*other));
 }
 
 }  // namespace cacheinf
