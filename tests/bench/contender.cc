@@ -54,12 +54,18 @@ FrameCost CostOf(Answer answer) {
 
 class RobotContender final : public Contender {
  public:
-  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config)
-      : config_(config), robot_(std::move(model), config, clock_) {}
+  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, int every)
+      : config_(config), robot_(std::move(model), config, clock_), every_(every) {}
 
-  FrameCost Answer(const Frame& frame) override { return CostOf(robot_.Process(frame)); }
+  FrameCost Answer(const Frame& frame) override {
+    if (answers_++ % every_ != 0) return {.content = content_};
+    FrameCost cost = CostOf(robot_.Process(frame));
+    content_ = cost.content;
+    return cost;
+  }
 
   double Refresh(const Frame& frame) override {
+    if ((answers_ - 1) % every_ != 0) return 0;
     const auto work = robot_.Refresh(frame);
     return work ? Milliseconds(work->took) : 0;
   }
@@ -73,6 +79,9 @@ class RobotContender final : public Contender {
   const SteadyClock clock_;
   const RobotConfig config_;
   Robot robot_;
+  const int every_;
+  int64_t answers_ = 0;
+  SharedContent content_;  // of the last computed one
 };
 
 class PlainVideoContender final : public Contender {
@@ -174,8 +183,8 @@ void CheckServer(const std::vector<FrameCost>& costs, bool needs_server) {
 }  // namespace
 
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config) {
-  return std::make_unique<RobotContender>(std::move(model), config);
+                                              const RobotConfig& config, int every) {
+  return std::make_unique<RobotContender>(std::move(model), config, every);
 }
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,

@@ -56,7 +56,7 @@ std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, con
                                                      double slowdown) const {
   if (!mode.is_plain_video) {
     return MakeRobotContender(mode.is_small ? subject.small : subject.compiled,
-                              ConfigOf(subject, mode, slowdown));
+                              ConfigOf(subject, mode, slowdown), mode.every);
   }
   PlainVideoOptions options;
   options.slowdown = slowdown;

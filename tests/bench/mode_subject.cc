@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr int kFramesOfALiveClip = 30;
 constexpr int kFramesOfAClip = 16;  // of the others, and of all if it must be quick
 constexpr int kFramesToJudge = 64;
-constexpr double kSecondsToJudge = 10;  // 3 if it must be quick
+constexpr double kSecondsToJudge = 10;    // 3 if it must be quick
 constexpr double kSecondsToProfile = 30;  // per model, on each side
 constexpr double kSecondsWhenQuick = 15;
 

@@ -1,5 +1,7 @@
 #include "tests/bench/mode_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,7 +19,7 @@ constexpr double kUsualDeadlineMs = 100;
 // of ours that are late are moved, by a robot with a deadline as it can, else without any cost.
 void AddOnTime(const Subject& subject, const Mode& mode, const Cell& cell,
                nlohmann::ordered_json* row) {
-  const bool is_repeated = mode.is_plain_video || mode.config.mode == RobotConfig::Mode::kEveryK;
+  const bool is_repeated = mode.is_plain_video || mode.every > 1;
   const bool is_known = subject.model->has_answers && (*row)["agreement"].is_number();
   for (const double deadline_ms : kDeadlinesMs) {
     nlohmann::ordered_json& on_time = (*row)[OnTimeKey(deadline_ms)];
@@ -66,7 +68,6 @@ void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
 void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) {
   using Json = nlohmann::ordered_json;
   const std::vector<AnsweredFrame>& answers = cell.answers;
-  const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
   Samples latencies;
   ContentAgreement agreement;
   for (const AnsweredFrame& answer : answers) {
@@ -87,7 +88,7 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   Json row = {
       {"model", subject.model->name},
       {"clip", subject.clip},
-      {"mode", is_every ? mode.config.ModeName() : mode.name},
+      {"mode", mode.every > 1 ? fmt::format("every-{}", mode.every) : mode.name},
       {"mbit", cell.mbit ? Json(*cell.mbit) : Json()},
       {"speedup", cell.speedup},
       {"measured", cell.measured},

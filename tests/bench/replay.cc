@@ -71,12 +71,11 @@ double LinkMs(double bytes, const LinkShape& link) {
 
 std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
                                   const ReplayOptions& options) {
-  return Replay(
-      costs.size(), [&](size_t frame) { return costs[frame]; }, options);
+  return Replay([&](int64_t captured) { return costs[FrameOfClip(captured, costs.size())]; },
+                options);
 }
 
-std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of,
-                                  const ReplayOptions& options) {
+std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options) {
   std::vector<AnsweredFrame> answers;
   double now_ms = 0;
   int64_t captured = -1;
@@ -85,7 +84,7 @@ std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of
     now_ms = std::max(now_ms, CapturedMs(captured));
     FrameCost cost;
     if (answers.size() % static_cast<size_t>(options.every) == 0) {
-      cost = cost_of(FrameOfClip(captured + options.first, clip_frames));
+      cost = cost_of(captured + options.first);
       cost.robot_ms *= options.slowdown;
       cost.refresh_ms *= options.slowdown;
       if (options.link && cost.has_server) {

@@ -108,10 +108,9 @@ struct ReplayOptions {
   std::function<void(const std::vector<AnsweredFrame>& answers)> on_answer = {};
 };
 
-// The cost of a frame of the clip, without a link.
-using CostOfFrame = std::function<FrameCost(size_t frame)>;
-std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of,
-                                  const ReplayOptions& options);
+// The cost of one of the camera's frames, without a link.
+using CostOfFrame = std::function<FrameCost(int64_t captured)>;
+std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options);
 
 // `costs` are those of the clip's frames, without a link. (Each was measured right after its
 // predecessor in the clip. That more changes after skipped frames is not replayed.) Ends when a

@@ -47,14 +47,16 @@ PictureView SceneMotion::View(int64_t captured) const {
 }
 
 std::vector<SharedContent> SceneMotion::Follow(const SharedContent& answer, int64_t from,
-                                               size_t frames) const {
+                                               size_t frames) {
   MovedAnswer moved;
   AnswerContent content = *answer;
   moved.Keep(content, View(from));
   std::vector<SharedContent> all;
   while (all.size() < frames) {
     const auto frame = from + static_cast<int64_t>(all.size()) + 1;
-    all.push_back(std::make_shared<const AnswerContent>(moved.MoveTo(View(frame), &fit_)));
+    AnswerContent next;
+    move_ms_.ms.push_back(TimeOnce([&] { next = moved.MoveTo(View(frame), &fit_); }));
+    all.push_back(std::make_shared<const AnswerContent>(std::move(next)));
   }
   return all;
 }

@@ -216,7 +216,7 @@ class TraceBench {
     std::vector<Mode> modes = ModesOf(subject);
     std::erase_if(modes, [](const Mode& mode) {
       const bool is_raw = mode.needs_server && mode.config.server.codec == "raw";
-      return mode.config.mode == RobotConfig::Mode::kEveryK || mode.is_small || is_raw ||
+      return mode.every > 1 || mode.is_small || is_raw ||
              mode.config.mode == RobotConfig::Mode::kCacheinf;
     });
     for (Mode& mode : modes) {
