@@ -352,9 +352,9 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
-  // Rows that change hands are computed anew, whatever the scene does.
+  // Rows that change hands are computed anew, whatever the scene does; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
-  if (frames_of_plan_ == 0 && (was_split || is_split_)) seen.reset();
+  if ((was_split || is_split_) && (frames_of_plan_ == 0 || seen >= 1.0)) seen.reset();
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
     const bool is_first = frames_unseen_ >= kFramesTrusted;
