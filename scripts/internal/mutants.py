@@ -70,6 +70,7 @@ HEADER_TEXT = """#pragma once
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wlogical-op"
 #pragma GCC diagnostic ignored "-Wempty-body"
+#pragma GCC diagnostic ignored "-Wreturn-type"
 inline const int planted_fault = std::atoi(
     std::getenv("PLANTED_FAULT") != nullptr ? std::getenv("PLANTED_FAULT") : "0");
 """
