@@ -50,8 +50,8 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_s
   return options;
 }
 
-// Returns the mode's plan; mode cacheinf begins with it.
-Plan PlanOf(const RobotConfig& config, const Graph& graph) {
+// Returns the mode's plan, for every frame; mode cacheinf begins with it.
+Plan BasePlanOf(const RobotConfig& config, const Graph& graph) {
   const ServerLinkConfig& server = config.server;
   const bool keeps = server.server_mode == ServerLinkConfig::ServerMode::kCache;
   if (config.mode == Mode::kRemote) {
@@ -59,6 +59,12 @@ Plan PlanOf(const RobotConfig& config, const Graph& graph) {
   }
   if (config.mode != Mode::kSplit) return {};
   return {.kind = Plan::Kind::kSplit, .keeps = keeps, .cuts = ParseCuts(server.cuts, graph)};
+}
+
+Plan PlanOf(const RobotConfig& config, const Graph& graph) {
+  Plan plan = BasePlanOf(config, graph);
+  if (config.mode != Mode::kCacheinf) plan.every = config.track;
+  return plan;
 }
 
 std::vector<Scheme> SchemesOf(const Graph& graph) {
@@ -168,6 +174,7 @@ void FrameExecutor::Begin() {
 
 // The way of every frame, whoever executes it.
 bool FrameExecutor::Advance(Time look_at, const Idle& idle) {
+  if (TakeLateAnswer()) return true;
   const Progress progress = TakeStep();
   if (progress == Progress::kDone) return true;
   if (progress == Progress::kStepped) return false;
@@ -199,7 +206,7 @@ bool FrameExecutor::Step(Time look_at, const Idle& idle) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
     last_.model_from_seen = remote_->picture_from_seen();
-    patience_.NoteServer(clock_.Now() - begin_);
+    patience_.NoteServer(remote_->GiveUp().value_or(clock_.Now() - begin_));
     return true;
   }
   if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
@@ -238,6 +245,17 @@ void FrameExecutor::Abandon() {
   remote_->Abandon();
   DecideHere();
   BeginHere();
+}
+
+// The next decision makes up for what the robot's own one leaves.
+bool FrameExecutor::TakeLateAnswer() {
+  const bool may_come = executing_ == Plan::Kind::kLocal && remote_ && remote_->may_be_answered();
+  if (!may_come || remote_->Step() != Progress::kDone) return false;
+  computing_->Abandon();
+  executing_ = Plan::Kind::kRemote;
+  last_.decision = nullptr;
+  last_.seen = frame_.picture;
+  return true;
 }
 
 void FrameExecutor::BeginHere() {
@@ -450,9 +468,8 @@ void FrameExecutor::Check(const Plan& plan) const {
 }
 
 void FrameExecutor::Follow(const Plan& plan) {
-  if (plan == plan_) return;
-  plan_ = plan;
-  if (connection_ != nullptr) Join();
+  const Plan before = std::exchange(plan_, plan);
+  if (BaseOf(plan) != BaseOf(before) && connection_ != nullptr) Join();
 }
 
 std::optional<message::Schedule> FrameExecutor::TakeSchedule() {

@@ -307,7 +307,12 @@ class Run {
   // Call after the last frame. Throws InputError if there were frames but none fitted.
   Summary Finish(bool is_interrupted) {
     (void)summary();
-    if (check_) summary_.agreement = check_->agreement();
+    if (check_) {
+      summary_.agreement = check_->agreement();
+      for (const Agreement& older : check_->of_older()) {
+        if (const auto value = older.measure().value) summary_.agreement_of_older.push_back(*value);
+      }
+    }
     if (guard_) summary_.guard = guard_->report();
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
       throw InputError(intake_.first_reason());
@@ -378,7 +383,7 @@ class Run {
     if (recorder_) recorder_->Keep(frame, answer, *robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
-    if (guard_) BeginSample(answer);
+    if (guard_ && !answer.is_moved) BeginSample(answer);
     step.current = FrameStep::kRefresh;
     Refresh(frame, answer);
     if (trial_) trial_->Offer(robot_->model_picture());
@@ -386,7 +391,7 @@ class Run {
 
   void Refresh(const Frame& frame, const Answer& answer) {
     const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
-    if (config_.mode == RobotConfig::Mode::kCache) {
+    if (config_.mode == RobotConfig::Mode::kCache && answer.work) {
       const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
       timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
     }

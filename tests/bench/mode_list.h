@@ -20,9 +20,14 @@ struct Mode {
   bool may_go_without = false;  // the server
   bool is_small = false;
   bool is_plain_video = false;
+  int every = 1;  // frames of which one is answered; the others get its answer again
 };
 
-// All modes but the planners'.
+// Mode cacheinf: on time with a deadline, else by latency.
+Mode CacheInfMode(const Subject& subject, double deadline_ms);
+inline bool IsOnTime(const Mode& mode) { return mode.config.deadline_ms > 0; }
+
+// All modes but the planners', fixed ones first.
 std::vector<Mode> ModesOf(const Subject& subject);
 
 // The mode in which a robot follows the plan; nothing if there is none.

@@ -90,7 +90,7 @@ class ModesBench {
     std::map<std::string, std::vector<std::vector<FrameCost>>> rounds;
     for (int i = 0; i < course_.rounds(); ++i) {
       for (const Mode& mode : modes) {
-        if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;    // as local, but less often
+        if (mode.every > 1) continue;                                    // as local, but less often
         if (mode.config.mode == RobotConfig::Mode::kCacheinf) continue;  // one of the others
         if (i > 0 && (course_.is_over() || !rounds.contains(mode.name))) continue;
         course_.Attempt(fmt::format("{} {} {}", subject->model->name, subject->clip, mode.name),
@@ -101,6 +101,8 @@ class ModesBench {
     const auto local = subject->costs.find("local");
     if (local == subject->costs.end()) throw std::runtime_error("there are no dense answers");
     for (const FrameCost& cost : local->second) subject->dense.push_back(cost.content);
+    subject->motion =
+        std::make_shared<SceneMotion>(subject->frames, subject->compiled->graph().picture);
     if (const auto cache = subject->costs.find("cache"); cache != subject->costs.end()) {
       double work = 0;
       for (const FrameCost& cost : cache->second) work += cost.robot_work;
