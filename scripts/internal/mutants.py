@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Says what share of planted faults the tests catch.
 
-    mutants.py [--count N] [--seed N] [--clone DIR] [--preset NAME] [--with COMMAND] [--list]
+    mutants.py [--count N] [--seed N] [--clone DIR] [--preset NAME] [--seconds N] [--list]
 
 Plants N faults (default: 200) in a clone of this repository's last commit: in decisions, masks,
 splits, commits, codecs, settings and in what makes answers timely, as many in each. All are built
 at once, each behind its number: `a < b` becomes `(planted_fault == 17 ? (a <= b) : (a < b))`. Then
 the tests near each file run with that number in the environment, the quickest room first, until one
 fails. --rooms so many of the rooms that `scripts/test --near` names. A fault that does not compile
-is replaced by another. Results stand in DIR/build/mutants.jsonl; called again, it goes on. Put
---with locked, say, before every build and run. Prints the survivors.
+is replaced by another. Results stand in DIR/build/mutants.jsonl; called again, it goes on. Ends
+after --seconds, so that others have their turn, with exit code 3. Prints the survivors.
 """
 
 import argparse
@@ -18,7 +18,6 @@ import os
 import pathlib
 import random
 import re
-import shlex
 import subprocess
 import sys
 import time
@@ -71,6 +70,7 @@ HEADER_TEXT = """#pragma once
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wlogical-op"
 #pragma GCC diagnostic ignored "-Wempty-body"
+#pragma GCC diagnostic ignored "-Wreturn-type"
 inline const int planted_fault = std::atoi(
     std::getenv("PLANTED_FAULT") != nullptr ? std::getenv("PLANTED_FAULT") : "0");
 """
@@ -205,23 +205,39 @@ class Trial:
     def __init__(self, options):
         self.clone = options.clone
         self.preset = options.preset
-        self.before = shlex.split(options.before)
         self.rooms = options.rooms
-        self.seconds = {}  # what each room takes without a fault
         if not self.clone.exists():
             subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
             self.run("cmake", "--preset", self.preset)
-        self.git("checkout", "-q", ".")
         self.near_of = {}
+        self.record = self.clone / "build" / "mutants.jsonl"
+        self.record.parent.mkdir(parents=True, exist_ok=True)
+        # By fault killed, survived or broken; by room how many seconds it takes without a fault.
+        self.results = {}
+        if self.record.exists():
+            self.results = {tuple(key): result
+                            for key, result in map(json.loads, self.record.open())}
 
-    def git(self, *words):
-        subprocess.run(["git", *words], cwd=self.clone, check=True)
+    def note(self, key, result):
+        self.results[key] = result
+        with self.record.open("a") as lines:
+            lines.write(json.dumps([key, result]) + "\n")
+
+    def committed(self, file):
+        return subprocess.run(["git", "show", f"HEAD:{file}"], cwd=self.clone, check=True, text=True,
+                              capture_output=True).stdout
+
+    def write(self, file, text):
+        """Leaves alone what is there already, so that little is built again."""
+        path = self.clone / file
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
 
     def run(self, *command, seconds=3600, fault=0):
         """Returns how it ended, and what it said."""
         environment = {**os.environ, "PLANTED_FAULT": str(fault)}
         try:
-            return subprocess.run([*self.before, "timeout", "-k", "5", str(seconds), *command],
+            return subprocess.run(["timeout", "-k", "5", str(seconds), *command],
                                   cwd=self.clone, env=environment, text=True, errors="replace",
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
@@ -236,48 +252,51 @@ class Trial:
         return self.near_of[file]
 
     def build(self, faults):
-        """Builds as many of the faults as go together. Returns those built, and those that do not
-        compile; the others have to wait."""
-        broken = {}
+        """Builds as many of the faults as compile and go together, and returns those."""
         targets = {f"{room}_test" for fault in faults.values() for room in self.near(fault.file)}
         while True:
-            self.git("checkout", "-q", ".")
-            (self.clone / HEADER).write_text(HEADER_TEXT)
+            self.write(HEADER, HEADER_TEXT)
             built = {}
-            for file in sorted({fault.file for fault in faults.values()}):
-                own = {number: fault for number, fault in faults.items()
-                       if fault.file == file and number not in broken}
-                text, left_out = plant((self.clone / file).read_text(), own)
-                (self.clone / file).write_text(text)
+            for file in sorted({file for files in AREAS.values() for file in files}):
+                own = {number: fault for number, fault in faults.items() if fault.file == file
+                       and self.results.get(fault.key) != "broken"}
+                text, left_out = plant(self.committed(file), own)
+                self.write(file, text)
                 built |= {number: own[number] for number in own if number not in left_out}
             ended = self.run("cmake", "--build", "--preset", self.preset, "--target",
                              *sorted(targets), "--", "-k", "0")
             if ended.returncode == 0:
-                return built, broken
+                return built
             errors = {(file, int(number) - 1) for file, number in
                       re.findall(r"([\w/.-]+):(\d+):\d+: (?:fatal )?error", ended.stdout)}
-            found = {number for number, fault in built.items()
-                     for file, line in errors
-                     if file.endswith(fault.file) and abs(line - fault.number) <= 1}
+            found = set()
+            for lines in (0, 1, 5):  # an expression of many lines now stands in its first
+                found = found or {number for number, fault in built.items()
+                                  for file, line in errors
+                                  if file.endswith(fault.file) and abs(line - fault.number) <= lines}
             if not found:
                 sys.exit(f"mutants: the clone does not build\n{ended.stdout[-4000:]}")
-            broken |= {number: built[number] for number in found}
+            for number in found:
+                self.note(built[number].key, "broken")
+                print(f"broken: {built[number]}", flush=True)
 
     def outcome(self, number, fault):
         """Whether a test near the file fails."""
-        for room in self.near(fault.file):
-            if room not in self.seconds:
-                begin = time.monotonic()
-                if self.test(room, 600) != 0:
-                    print(f"without a fault {room}_test fails, too: it does not count", flush=True)
-                    self.seconds[room] = None
-                else:
-                    self.seconds[room] = time.monotonic() - begin
-        rooms = [room for room in self.near(fault.file) if self.seconds[room] is not None]
-        for room in sorted(rooms, key=self.seconds.get):
-            if self.test(room, 20 + 3 * self.seconds[room], number) != 0:
+        seconds = {room: self.seconds(room) for room in self.near(fault.file)}
+        for room in sorted((room for room in seconds if seconds[room]), key=seconds.get):
+            if self.test(room, 20 + 3 * seconds[room], number) != 0:
                 return "killed"
         return "survived"
+
+    def seconds(self, room):
+        """Returns what the room takes without a fault; None: it fails, and does not count."""
+        if (room,) not in self.results:
+            begin = time.monotonic()
+            ended = self.test(room, 300)
+            if ended != 0:
+                print(f"without a fault {room}_test fails, too: it does not count", flush=True)
+            self.note((room,), time.monotonic() - begin if ended == 0 else None)
+        return self.results[(room,)]
 
     def test(self, room, seconds, fault=0):
         return self.run(f"build/{self.preset}/bin/{room}_test", "--gtest_filter=-Slow*",
@@ -293,7 +312,7 @@ def parse_arguments():
     parser.add_argument("--clone", type=pathlib.Path, default=ROOT / "build/mutants")
     parser.add_argument("--preset", default="dev")
     parser.add_argument("--rooms", type=int, default=4, help="the nearest so many rooms of tests")
-    parser.add_argument("--with", dest="before", default="", help="before every build and run")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--list", action="store_true", help="only list the faults")
     return parser.parse_args()
 
@@ -304,32 +323,25 @@ def main():
         for _, fault in zip(range(options.count), drawn(ROOT, options.seed)):
             print(f"{fault.area}: {fault}")
         return
+    end = time.monotonic() + options.seconds
     trial = Trial(options)
-    order = list(drawn(trial.clone, options.seed))
-    record = trial.clone / "build" / "mutants.jsonl"
-    record.parent.mkdir(parents=True, exist_ok=True)
-    results = {}
-    if record.exists():
-        results = {tuple(key): outcome for key, outcome in map(json.loads, record.open())}
-
-    def note(fault, outcome):
-        results[fault.key] = outcome
-        with record.open("a") as lines:
-            lines.write(json.dumps([fault.key, outcome]) + "\n")
-        print(f"{outcome}: {fault}", flush=True)
-
+    results = trial.results
+    order = dict(enumerate(drawn(trial.clone, options.seed), 1))
     while True:
-        valid = [fault for fault in order if results.get(fault.key) != "broken"]
-        counted = valid[: options.count]
-        waiting = {number: fault for number, fault in enumerate(counted, 1)
-                   if fault.key not in results}
+        valid = [number for number, fault in order.items() if results.get(fault.key) != "broken"]
+        chosen = {number: order[number] for number in valid[: options.count]}
+        waiting = {number: fault for number, fault in chosen.items() if fault.key not in results}
         if not waiting:
             break
-        built, broken = trial.build(waiting)
-        for fault in broken.values():
-            note(fault, "broken")
-        for number, fault in built.items():
-            note(fault, trial.outcome(number, fault))
+        built = trial.build(chosen)
+        if not built.keys() & waiting.keys():
+            built = trial.build(waiting)
+        for number in built.keys() & waiting.keys():
+            if time.monotonic() > end:
+                sys.exit(3)
+            trial.note(order[number].key, trial.outcome(number, order[number]))
+            print(f"{results[order[number].key]}: {order[number]}", flush=True)
+    counted = chosen.values()
     for name in [*AREAS, ""]:
         own = [results[fault.key] for fault in counted if name in ("", fault.area)]
         if own:

@@ -40,7 +40,8 @@ inline constexpr BackendChoice kReference = {"reference", 0};
 inline constexpr BackendChoice kCudaEmulated = {"cuda_emulated", 0, Scheme::kDirect, false, true};
 inline constexpr BackendChoice kWinogradCudaEmulated = {"winograd_cuda_emulated", 0,
                                                         Scheme::kWinograd, false, true};
-constexpr uint32_t kMostGraphsEmulated = 12;
+constexpr uint32_t kMostGraphsEmulated = 6;
+constexpr uint32_t kMostGraphsShuffled = 12;
 
 inline auto EveryBackend() {
   return testing::Values(kReference, BackendChoice{"cpu", 1}, BackendChoice{"cpu_3_threads", 3},
@@ -84,7 +85,9 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
   template <typename OptionsOf, typename Check>
   void ForEachGraph(uint32_t graphs, OptionsOf options_of, Check check) {
     const bool winograd = GetParam().scheme == Scheme::kWinograd;
-    if (GetParam().is_emulated) graphs = std::min(graphs, kMostGraphsEmulated);
+    if (GetParam().is_emulated) {
+      graphs = std::min(graphs, Shuffled() == 0 ? kMostGraphsEmulated : kMostGraphsShuffled);
+    }
     graphs_ = static_cast<int>(graphs);
     for (seed_ = 0; seed_ < graphs && !HasFailure(); ++seed_) {
       SCOPED_TRACE(testing::Message() << "seed " << seed_);
@@ -97,12 +100,15 @@ class OnBackends : public testing::TestWithParam<BackendChoice> {
     }
   }
 
+  // Shuffled tests (--gtest_shuffle, with --gtest_repeat) get new seeds each time; 0: not shuffled.
+  static uint32_t Shuffled() {
+    return static_cast<uint32_t>(testing::UnitTest::GetInstance()->random_seed());
+  }
+
   std::unique_ptr<Backend> MakeBackend() const {
     const int threads = GetParam().cpu_threads;
     if (GetParam().is_emulated) {
-      // Shuffled tests (--gtest_shuffle, with --gtest_repeat) get new seeds each time.
-      const int shuffled = testing::UnitTest::GetInstance()->random_seed();
-      return MakeEmulatedCudaBackend(seed_ + 1 + 100 * static_cast<unsigned>(shuffled));
+      return MakeEmulatedCudaBackend(seed_ + 1 + 100 * Shuffled());
     }
     if (threads == 0) return std::make_unique<ReferenceBackend>();
     return std::make_unique<CpuBackend>(CpuBackendOptions{threads});

@@ -15,6 +15,7 @@
 #include "tests/scheduler/random_networks.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/linked_programs.h"
 #include "tests/testing/places.h"
 
 // cacheinf-schedule, as a user runs it.
@@ -37,7 +38,7 @@ class ScheduleTool : public FolderTest {
       arguments.insert(arguments.end(), {"--robot-profile", Path("robot.json"), "--server-profile",
                                          Path("server.json")});
     }
-    return RunCommand(arguments);
+    return RunLinked(schedule_main, arguments);
   }
 
   void Solve() const {

@@ -225,13 +225,13 @@ TEST_F(ApartPlanned, AServerThatComesLateHasAPlanWithinASecond) {
   Process robot(SlowRobot(100'000'000), environment_);
   ASSERT_TRUE(robot.HasPrinted("there is no server, the robot answers alone: ", kLong))
       << robot.output();
-  ASSERT_TRUE(AnswersCome(false)) << robot.output();
+  ASSERT_TRUE(AnswersCome(false, 5)) << robot.output();
   EXPECT_EQ(CountOf("there is no server", robot.output()), 1) << robot.output();
   const auto server = StartServer();
   ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
   EXPECT_TRUE(robot.HasPrinted("the server has sent a first plan", milliseconds(1000)))
       << robot.output();
-  EXPECT_TRUE(AnswersCome(true)) << robot.output();
+  EXPECT_TRUE(AnswersCome(true, 5)) << robot.output();
   robot.Signal(SIGTERM);
   (void)robot.Wait(kLong);
 }

@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iostream>
 #include <iterator>
 #include <stdexcept>
 
@@ -22,9 +25,9 @@ void Redirect(const char* path, int flags, int descriptor) {
   if (file < 0 || dup2(file, descriptor) < 0) _exit(126);
 }
 
-}  // namespace
+using Run = std::function<void(std::vector<char*>& arguments)>;
 
-CommandResult RunCommand(const std::vector<std::string>& arguments) {
+CommandResult RunInChild(const std::vector<std::string>& arguments, const Run& run) {
   std::string folder =
       (std::filesystem::temp_directory_path() / "cacheinf_command_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
@@ -36,13 +39,16 @@ CommandResult RunCommand(const std::vector<std::string>& arguments) {
   }
   pointers.push_back(nullptr);
 
+  // What waits to be printed must not be printed twice.
+  std::cout.flush();
+  std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
     Redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     Redirect(out_file.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
     Redirect(error_file.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);
-    execv(pointers[0], pointers.data());
+    run(pointers);
     _exit(127);
   }
   int status = 0;
@@ -54,6 +60,22 @@ CommandResult RunCommand(const std::vector<std::string>& arguments) {
   result.error = ReadFile(error_file);
   std::filesystem::remove_all(folder);
   return result;
+}
+
+}  // namespace
+
+CommandResult RunCommand(const std::vector<std::string>& arguments) {
+  return RunInChild(arguments, [](std::vector<char*>& words) { execv(words[0], words.data()); });
+}
+
+CommandResult RunLinked(int (*main)(int argc, char** argv),
+                        const std::vector<std::string>& arguments) {
+  return RunInChild(arguments, [main](std::vector<char*>& words) {
+    const int exit_code = main(static_cast<int>(words.size()) - 1, words.data());
+    std::cout.flush();
+    std::fflush(nullptr);
+    _exit(exit_code);
+  });
 }
 
 }  // namespace cacheinf

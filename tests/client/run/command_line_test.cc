@@ -15,6 +15,7 @@
 #include "common/base/file.h"
 #include "common/config/robot_config.h"
 #include "tests/testing/command.h"
+#include "tests/testing/linked_programs.h"
 #include "tests/testing/places.h"
 
 namespace cacheinf {
@@ -30,11 +31,17 @@ CommandResult RunRobot(std::vector<std::string> arguments) {
   return RunCommand(arguments);
 }
 
+// Of what ends before a network runs.
+CommandResult AskRobot(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {kRobot, "run"});
+  return RunLinked(robot_main, arguments);
+}
+
 TEST(RobotCommandTest, HelpNamesTheOptions) {
-  const CommandResult result = RunRobot({"--help"});
+  const CommandResult result = AskRobot({"--help"});
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model",       "--source",
-                             "--mode",        "--every",
+                             "--mode",        "--track",
                              "--check",       "--guard",
                              "--record",      "--deadline-ms",
                              "--shape",       "--config",
@@ -51,17 +58,17 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
 
 TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
   const auto refusal = [](const std::vector<std::string>& arguments) {
-    const CommandResult result = RunRobot(arguments);
+    const CommandResult result = AskRobot(arguments);
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.out, "");
     return result.error;
   };
   EXPECT_EQ(
       refusal({"--mode", "sparse"}),
-      "cacheinf-robot: --mode: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", "
-      "\"remote\", \"split\", \"cacheinf\", got \"sparse\"\n");
-  EXPECT_EQ(refusal({"--every", "0"}),
-            "cacheinf-robot: --every: every must be at least 1, got 0\n");
+      "cacheinf-robot: --mode: mode must be one of \"dense\", \"cache\", \"remote\", \"split\", "
+      "\"cacheinf\", got \"sparse\"\n");
+  EXPECT_EQ(refusal({"--track", "0"}),
+            "cacheinf-robot: --track: track must be at least 1, got 0\n");
   EXPECT_EQ(refusal({"--check", "-3"}),
             "cacheinf-robot: --check: check must be at least 0, got -3\n");
   EXPECT_EQ(refusal({"--check", "7", "--frames", "5"}),
@@ -82,7 +89,7 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
 
 TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   const CommandResult printed =
-      RunRobot({"--config", kConfigs / "yolov5n.json", "--threads", "3", "--shape", "1x3x64x64",
+      AskRobot({"--config", kConfigs / "yolov5n.json", "--threads", "3", "--shape", "1x3x64x64",
                 "--set", "preprocess.fit=crop", "--print-config"});
   ASSERT_EQ(printed.exit_code, 0) << printed.error;
   const RobotConfig config = ParseRobotConfig(printed.out, "printed");
@@ -94,7 +101,7 @@ TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   const fs::path path =
       fs::temp_directory_path() / ("cacheinf_printed_" + std::to_string(getpid()) + ".json");
   std::ofstream(path) << printed.out;
-  const CommandResult again = RunRobot({"--config", path, "--print-config"});
+  const CommandResult again = AskRobot({"--config", path, "--print-config"});
   fs::remove(path);
   EXPECT_EQ(again.out, printed.out);
 }
@@ -103,7 +110,7 @@ TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
   const auto relight_and_threads = [](const std::vector<std::string>& arguments) {
     std::vector<std::string> all = arguments;
     all.emplace_back("--print-config");
-    const CommandResult printed = RunRobot(all);
+    const CommandResult printed = AskRobot(all);
     EXPECT_EQ(printed.exit_code, 0) << printed.error;
     const RobotConfig config = ParseRobotConfig(printed.out, "printed");
     return std::pair(config.cache.relight, config.threads);
@@ -116,13 +123,13 @@ TEST(RobotCommandTest, ABooleanAloneMeansTrue) {
   EXPECT_EQ(relight_and_threads({"--relight", "false", "--threads", "3"}), Both(false, 3));
   EXPECT_EQ(relight_and_threads({"--relight=true", "--threads", "3"}), Both(true, 3));
   EXPECT_EQ(relight_and_threads({"--relight=false", "--threads", "3"}), Both(false, 3));
-  EXPECT_EQ(RunRobot({"--relight", "often"}).error,
+  EXPECT_EQ(AskRobot({"--relight", "often"}).error,
             "cacheinf-robot: --relight: cache.relight must be true or false, got \"often\"\n");
-  EXPECT_EQ(RunRobot({"--set", "cache.relight="}).exit_code, 2);
-  EXPECT_EQ(RunRobot({"--guard"}).exit_code, 2) << "is no boolean";
-  const std::string printed = RunRobot({"--answers", "", "--print-config"}).out;
+  EXPECT_EQ(AskRobot({"--set", "cache.relight="}).exit_code, 2);
+  EXPECT_EQ(AskRobot({"--guard"}).exit_code, 2) << "is no boolean";
+  const std::string printed = AskRobot({"--answers", "", "--print-config"}).out;
   EXPECT_EQ(ParseRobotConfig(printed, "printed").output.answers, "") << "is none either";
-  const std::string help = RunRobot({"--help"}).out;
+  const std::string help = AskRobot({"--help"}).out;
   EXPECT_NE(help.find("--relight [true|false]"), std::string::npos);
 }
 
