@@ -310,7 +310,7 @@ class Run {
     if (check_) {
       summary_.agreement = check_->agreement();
       for (const Agreement& older : check_->of_older()) {
-        if (const auto value = older.measure().value) summary_.agreement_of_older.push_back(*value);
+        summary_.agreement_of_older.push_back(older.measure().value);
       }
     }
     if (guard_) summary_.guard = guard_->report();

@@ -436,7 +436,9 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
   if (!summary.emulation.empty()) json["emulated"] = summary.emulation;
   if (summary.agreement) {
     json["agreement"] = Describe(*summary.agreement);
-    json["agreement"]["of_older_answers"] = summary.agreement_of_older;
+    Json& of_older = json["agreement"]["of_older_answers"] = Json::array();
+    for (const auto& value : summary.agreement_of_older)
+      of_older.push_back(value ? Json(*value) : Json());
   }
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());

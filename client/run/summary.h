@@ -91,8 +91,9 @@ struct Summary {
   SegmentationScore score;     // if source and model have the same classes
   std::string why_not_scored;  // if their classes differ
 
-  std::optional<Agreement> agreement;      // of the checked answers
-  std::vector<double> agreement_of_older;  // of those before them, one answer older each
+  std::optional<Agreement> agreement;  // of the checked answers
+  // Of those before them, one answer older each; nothing where there was nothing to compare.
+  std::vector<std::optional<double>> agreement_of_older;
 
   void Add(const Answer& answer);
   void AddMoved(const Answer& answer, bool is_only_one);

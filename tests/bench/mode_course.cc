@@ -12,8 +12,8 @@ namespace cacheinf {
 ModeCourse::ModeCourse(bool is_quick, BenchReport* report)
     : report_(report),
       rounds_(is_quick ? 1 : 3),
-      live_minutes_(is_quick ? 3.3 : 30),
-      all_minutes_(is_quick ? 3.8 : 39),
+      live_minutes_(is_quick ? 4 : 30),
+      all_minutes_(is_quick ? 4.8 : 39),
       stop_(StopOnSignals()),
       begin_(clock_.Now()) {}
 

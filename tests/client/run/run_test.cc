@@ -367,6 +367,25 @@ TEST_F(ModesTest, ARunTooShortForACheckHasNone) {
   EXPECT_FALSE(RunFrames(3).agreement);
 }
 
+// Pictures A, B, B, A, which agree in no pixel; B and A, the second and the last, are checked.
+TEST_F(RunTest, ACheckTellsWhatOlderAnswersWouldBeWorth) {
+  fs::create_directories(Path("in"));
+  const std::vector<float> a = {3, 0, 1, 1};
+  const std::vector<float> b = {0, 3, 1, 1};
+  int count = 0;
+  for (const std::vector<float>& picture : {a, b, b, a}) {
+    WriteNpy(Path("in/" + std::to_string(count++) + ".npy"), Shape{1, 2, 1, 2}, picture);
+  }
+  RobotConfig config = Config(WriteModel({1, 2, 1, 2}), Path("in"));
+  config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
+  config.check = 2;
+  config.output.summary = Path("summary.json");
+  Run(config);
+  const Json json = Json::parse(ReadFile(Path("summary.json")));
+  EXPECT_EQ(json["agreement"]["miou"], 1);
+  EXPECT_EQ(json["agreement"]["of_older_answers"], Json({0, 0, 1}));
+}
+
 // The demo's network on a video that a still camera takes.
 class CacheModeTest : public RunTest {
  protected:
