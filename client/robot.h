@@ -137,6 +137,10 @@ class Robot {
   // (recomputed.h); nothing if the cache did not run the frame. Slow: meant for drawing.
   std::optional<ClassMap> recomputed() const;
 
+  // What chooses plans, and what it expects of them; null without a schedule. The next frame may
+  // replace it.
+  const PlanChooser* chooser() const { return chooser_.get(); }
+
   // Why the last frame's plan was taken, in one line; empty without a schedule.
   std::string WhyPlan() const;
 

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <vector>
 
 #include "client/robot.h"
 #include "common/answer/agreement.h"
@@ -23,6 +25,10 @@ class DenseCheck {
 
   const Agreement& agreement() const { return agreement_; }
 
+  // What older answers would have been worth: of the answer before each checked one, of the one
+  // before that and so on, with the checked frame's dense answer. Boxes, keypoints and maps only.
+  const std::vector<Agreement>& of_older() const { return of_older_; }
+
   // Time of all checks, which is not part of the run's time.
   std::chrono::nanoseconds time_spent() const { return time_spent_; }
 
@@ -40,6 +46,8 @@ class DenseCheck {
   std::chrono::nanoseconds last_begin_{0};
   std::chrono::nanoseconds last_end_{0};
   Agreement agreement_;
+  std::deque<AnswerContent> older_;  // the last answers, the newest first
+  std::vector<Agreement> of_older_;
   OutputNumbers numbers_;
   OutputNumbers dense_numbers_;
 };

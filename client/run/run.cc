@@ -307,7 +307,12 @@ class Run {
   // Call after the last frame. Throws InputError if there were frames but none fitted.
   Summary Finish(bool is_interrupted) {
     (void)summary();
-    if (check_) summary_.agreement = check_->agreement();
+    if (check_) {
+      summary_.agreement = check_->agreement();
+      for (const Agreement& older : check_->of_older()) {
+        if (const auto value = older.measure().value) summary_.agreement_of_older.push_back(*value);
+      }
+    }
     if (guard_) summary_.guard = guard_->report();
     if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
       throw InputError(intake_.first_reason());

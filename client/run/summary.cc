@@ -434,7 +434,10 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
     json["prediction_error_ms"] = Describe(summary.prediction_error);
   }
   if (!summary.emulation.empty()) json["emulated"] = summary.emulation;
-  if (summary.agreement) json["agreement"] = Describe(*summary.agreement);
+  if (summary.agreement) {
+    json["agreement"] = Describe(*summary.agreement);
+    json["agreement"]["of_older_answers"] = summary.agreement_of_older;
+  }
   json["configuration"] = Json::parse(WriteJson(copy.Fields()));
   json["machine"] = ToJson(DescribeMachine());
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/answer/answer.h"
 #include "client/robot.h"
@@ -90,7 +91,8 @@ struct Summary {
   SegmentationScore score;     // if source and model have the same classes
   std::string why_not_scored;  // if their classes differ
 
-  std::optional<Agreement> agreement;  // of the checked answers
+  std::optional<Agreement> agreement;      // of the checked answers
+  std::vector<double> agreement_of_older;  // of those before them, one answer older each
 
   void Add(const Answer& answer);
   void AddMoved(const Answer& answer, bool is_only_one);

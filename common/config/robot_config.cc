@@ -246,6 +246,13 @@ RobotConfig RobotConfig::WithoutServer() const {
   return alone;
 }
 
+RobotConfig RobotConfig::InDenseMode() const {
+  RobotConfig dense = WithoutServer();
+  dense.mode = Mode::kDense;
+  dense.track = 1;
+  return dense;
+}
+
 std::vector<Shape> RobotConfig::InputShapes() const {
   std::vector<Shape> parsed;
   for (const std::string& shape : shapes) parsed.push_back(ParseShape(shape, "shapes"));

@@ -92,6 +92,8 @@ struct RobotConfig {
 
   // For a robot beside this one: a check, a trial, a replay.
   RobotConfig WithoutServer() const;
+  // The same, but it computes all of every frame.
+  RobotConfig InDenseMode() const;
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;

@@ -125,7 +125,10 @@ LinkShape ParseLinkShape(const std::string& text) {
 
 DelayLine::DelayLine(LinkShape shape, Time now)
     : shape_(std::move(shape)), piece_end_(now), busy_until_(now) {
-  if (!shape_.bandwidth.empty()) piece_end_ += shape_.bandwidth.front().duration;
+  if (shape_.bandwidth.empty()) return;
+  Time all{};
+  for (const LinkShape::Piece& piece : shape_.bandwidth) all += piece.duration;
+  piece_end_ += shape_.bandwidth.front().duration - now % all;
 }
 
 bool DelayLine::HasRoom(Time now) const {

@@ -115,6 +115,10 @@ void BenchTrace(const BenchOptions& options, BenchReport* report);
 // these take.
 void BenchPredict(const BenchOptions& options, BenchReport* report);
 
+// What mode cacheinf expects of its plans' answers, agreement and being in time, profiled on the
+// first third of a clip, beside what those to the rest are.
+void BenchPromises(const BenchOptions& options, BenchReport* report);
+
 // Answers some frames old, moved with the scene and by rivals: agreement with the dense answer to
 // the frame.
 void BenchMoved(const BenchOptions& options, BenchReport* report);

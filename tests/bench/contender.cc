@@ -3,17 +3,53 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "client/run/frame_loop.h"
 #include "common/base/clock.h"
+#include "common/plan/plan_chooser.h"
+#include "common/plan/plan_evidence.h"
+#include "common/source/frame_queue.h"
 
 namespace cacheinf {
 namespace {
 
+constexpr int kFramesToChoose = 20;
+constexpr int64_t kFramesBeforeACell = 58;
+constexpr size_t kFramesWaiting = 8;
+
 void SleepMs(double ms) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+}
+
+FrameCost CostOf(Answer answer) {
+  FrameCost cost;
+  cost.robot_ms = Milliseconds(answer.latency() - answer.times.waited);
+  const bool is_computed = answer.computed_from == answer.frame;
+  if (is_computed) cost.robot_work = answer.work ? answer.work->share : 1.0;
+  cost.share = answer.share();
+  cost.plan = answer.plan;
+  if (answer.predicted) cost.predicted_ms = Milliseconds(*answer.predicted);
+  if (const auto& part = answer.server) {
+    const FrameTimes& times = answer.times;
+    const double waiting_ms = Milliseconds(times.waiting);
+    cost.has_server = true;
+    // In a split the server computes partly while the robot does.
+    cost.server_ms =
+        std::min(Milliseconds(times.server_decoding + times.server_computing), waiting_ms);
+    cost.robot_ms -= waiting_ms;
+    cost.link_ms = waiting_ms - cost.server_ms;
+    cost.bytes_to_server = static_cast<double>(part->sent_bytes);
+    cost.bytes_to_robot = static_cast<double>(part->received_bytes);
+    cost.server_work = part->work.share;
+    // The robot computed nothing.
+    if (!answer.work) cost.robot_work = 0;
+  }
+  cost.content = std::make_shared<const AnswerContent>(std::move(answer.content));
+  return cost;
 }
 
 class RobotContender final : public Contender {
@@ -23,31 +59,8 @@ class RobotContender final : public Contender {
 
   FrameCost Answer(const Frame& frame) override {
     if (answers_++ % every_ != 0) return {.content = content_};
-    cacheinf::Answer answer = robot_.Process(frame);
-    FrameCost cost;
-    cost.robot_ms = Milliseconds(answer.latency());
-    const bool is_computed = answer.computed_from == frame.index;
-    if (is_computed) cost.robot_work = answer.work ? answer.work->share : 1.0;
-    cost.share = answer.share();
-    cost.plan = answer.plan;
-    if (answer.predicted) cost.predicted_ms = Milliseconds(*answer.predicted);
-    if (const auto& part = answer.server) {
-      const FrameTimes& times = answer.times;
-      const double waiting_ms = Milliseconds(times.waiting);
-      cost.has_server = true;
-      // In a split the server computes partly while the robot does.
-      cost.server_ms =
-          std::min(Milliseconds(times.server_decoding + times.server_computing), waiting_ms);
-      cost.robot_ms -= waiting_ms;
-      cost.link_ms = waiting_ms - cost.server_ms;
-      cost.bytes_to_server = static_cast<double>(part->sent_bytes);
-      cost.bytes_to_robot = static_cast<double>(part->received_bytes);
-      cost.server_work = part->work.share;
-      // The robot computed nothing.
-      if (!answer.work) cost.robot_work = 0;
-    }
-    content_ = std::make_shared<const AnswerContent>(std::move(answer.content));
-    cost.content = content_;
+    FrameCost cost = CostOf(robot_.Process(frame));
+    content_ = cost.content;
     return cost;
   }
 
@@ -58,8 +71,7 @@ class RobotContender final : public Contender {
   }
 
   int frames_to_settle() const override {
-    constexpr int kToChoose = 20;
-    return config_.mode == RobotConfig::Mode::kCacheinf ? kToChoose : 2;
+    return config_.mode == RobotConfig::Mode::kCacheinf ? kFramesToChoose : 2;
   }
   std::string why() const override { return robot_.WhyPlan(); }
 
@@ -91,6 +103,59 @@ Frame Numbered(Frame frame, int64_t index) {
   frame.index = index;
   return frame;
 }
+
+// A camera that shows the clip for ever, as a record of its frames.
+class ClipCamera final : public FrameSource {
+ public:
+  // `first` is its first frame's index. The clip must outlive this.
+  ClipCamera(const std::vector<Frame>& clip, int64_t first) : clip_(clip), first_(first) {}
+
+  std::optional<Frame> Next() override {
+    Frame frame = Numbered(clip_[FrameOfClip(next_, clip_.size())], first_ + next_);
+    const std::chrono::duration<double, std::milli> stamp(CapturedMs(next_++));
+    frame.stamp = std::chrono::duration_cast<std::chrono::nanoseconds>(stamp);
+    return frame;
+  }
+  int64_t skipped() const override { return 0; }
+  bool is_live() const override { return false; }
+  bool has_tensors() const override { return false; }
+  double frame_rate() const override { return kFramesPerSecond; }
+
+ private:
+  const std::vector<Frame>& clip_;
+  const int64_t first_;
+  int64_t next_ = 0;
+};
+
+// What was handed out when, from one of the camera's frames on.
+class OnTimeRecord {
+ public:
+  OnTimeRecord(const Clock& clock, int64_t begin) : clock_(clock), begin_(begin) {}
+
+  void Add(const Frame& frame, const FrameCost& cost, bool is_computed) {
+    const int64_t captured = frame.index - begin_;
+    const double latency_ms = Milliseconds(clock_.Now() - frame.stamp);
+    now_ms_ = CapturedMs(captured) + latency_ms;
+    live_.begin_ms = Milliseconds(frame.stamp) - CapturedMs(captured);
+    if (captured < 0) return;
+    live_.handed_out.push_back({captured, CapturedMs(captured), now_ms_, cost});
+    if (is_computed) live_.answers.push_back(live_.handed_out.back());
+  }
+  bool IsOver(const CellLength& length) const {
+    return IsCellOver(live_.answers.size(), now_ms_, length);
+  }
+  LiveAnswers Take(const std::string& why) {
+    if (live_.answers.empty()) throw std::runtime_error("the bench was stopped");
+    live_.why = why;
+    return std::move(live_);
+  }
+
+ private:
+  const Clock& clock_;
+  const int64_t begin_;
+  double now_ms_ = 0;
+  LiveAnswers live_;
+};
 
 // Runs the first frames, while a server gets ready. Returns the number of the next.
 int64_t WarmUp(Contender& contender, const std::vector<Frame>& clip, bool needs_server) {
@@ -142,9 +207,8 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
   return costs;
 }
 
-std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame>& clip,
-                                   bool needs_server, const std::function<bool()>& stop,
-                                   const CellLength& length) {
+LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool needs_server,
+                    const std::function<bool()>& stop, const CellLength& length) {
   const int64_t warm = WarmUp(contender, clip, needs_server);
   const SteadyClock clock;
   const auto begin = clock.Now();
@@ -163,7 +227,48 @@ std::vector<AnsweredFrame> RunLive(Contender& contender, const std::vector<Frame
   }
   if (answers.empty()) throw std::runtime_error("the bench was stopped");
   CheckServer(costs, needs_server);
-  return answers;
+  return {answers, answers, contender.why(), Milliseconds(begin)};
+}
+
+LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+                      const std::vector<Frame>& clip, const std::function<bool()>& stop,
+                      const CellLength& length) {
+  const SteadyClock clock;
+  Robot robot(model, config, clock);
+  int64_t first = 0;
+  for (; first < kFramesToChoose; ++first) {
+    const Frame frame = Numbered(clip[FrameOfClip(first, clip.size())], first);
+    robot.Process(frame);
+    robot.Refresh(frame);
+  }
+  const auto period = 2 * static_cast<int64_t>(clip.size() - 1);
+  const int64_t begin = (kFramesBeforeACell + period - 1) / period * period;
+  OnTimeRecord record(clock, first + begin);
+  FrameQueue camera(std::make_unique<ClipCamera>(clip, first), kFramesWaiting, &clock);
+  const auto waited = [&](const Frame& frame) { return clock.Now() - frame.stamp; };
+  FrameLoop loop(
+      camera, config.deadline_ms, clock, waited,
+      [&](const Frame& frame, const Answer& answer, bool) {
+        FrameCost cost;
+        cost.content = std::make_shared<const AnswerContent>(answer.content);
+        record.Add(frame, cost, /*is_computed=*/false);
+      },
+      [&] { return robot.StandBy(); });
+  while (!record.IsOver(length) && !stop()) {
+    const std::optional<Frame> frame = loop.Next(robot);
+    robot.Begin(*frame, {}, waited(*frame));
+    const PlanChooser* const chooser = robot.chooser();
+    const PlanEvidence evidence = chooser != nullptr ? chooser->evidence() : PlanEvidence();
+    FrameCost cost = CostOf(loop.Finish(robot, *frame));
+    if (chooser != nullptr && cost.predicted_ms) {
+      const double predicted_ms = *cost.predicted_ms;
+      cost.promise = {evidence.Agreement(robot.plan()),
+                      1 - evidence.Late(robot.plan(), predicted_ms, config.deadline_ms)};
+    }
+    record.Add(*frame, cost, /*is_computed=*/true);
+    robot.Refresh(*frame);
+  }
+  return record.Take(robot.WhyPlan());
 }
 
 }  // namespace cacheinf

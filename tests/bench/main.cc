@@ -49,6 +49,10 @@ constexpr std::array kBenches = {
           BenchTrace},
     Bench{"predict", "what profiles of other clips predict for frames, beside what these take",
           BenchPredict},
+    Bench{"promises",
+          "what mode cacheinf expects of its plans after a third of a clip, beside what the rest "
+          "shows: live, over MPI",
+          BenchPromises},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
     Bench{"ping-pong", "bytes to a server and back, over MPI between programs started apart",
           BenchPingPong},

@@ -73,8 +73,9 @@ class Ratios {
   std::string text() const {
     if (samples_.ms.empty()) return what_ + ": no cells";
     return fmt::format(
-        "{}: {:.2f} at worst ({}), {:.2f} in the median, above {:g} in {} of {} cells", what_,
-        worst_, where_, samples_.Median(), most_, above_, samples_.ms.size());
+        "{}: {:.2f} at worst ({}), {:.2f} in the median, above {:g} in {} of {} cells ({:.1f} %)",
+        what_, worst_, where_, samples_.Median(), most_, above_, samples_.ms.size(),
+        100.0 * above_ / static_cast<double>(samples_.ms.size()));
   }
 
  private:
@@ -283,19 +284,8 @@ class ChoiceChecks {
   int within_spread_ = 0;  // of those that take too much
 };
 
-std::string Wins(const ByCell& cells, const char* key, bool most) {
-  std::map<std::string, int> wins;
-  for (const auto& [cell, modes] : cells) {
-    std::string best;
-    for (const auto& [mode, row] : modes) {
-      // Half of every-k's answers take no time, and a planner's time is another mode's.
-      if (row[key].is_null() || (!most && mode == "every-k") || IsBaseline(mode)) continue;
-      const bool is_better =
-          best.empty() || (most ? row[key] > modes.at(best)[key] : row[key] < modes.at(best)[key]);
-      if (is_better) best = mode;
-    }
-    if (!best.empty()) ++wins[best];
-  }
+// The most frequent first.
+std::string WinsText(const std::map<std::string, int>& wins) {
   std::vector<std::pair<int, std::string>> sorted;
   for (const auto& [mode, count] : wins) sorted.emplace_back(count, mode);
   std::sort(sorted.rbegin(), sorted.rend());
@@ -304,6 +294,102 @@ std::string Wins(const ByCell& cells, const char* key, bool most) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", mode, count);
   }
   return text;
+}
+
+// What is in hand at the deadlines in mode cacheinf, beside the best fixed mode of the cell.
+class OnTimeChecks {
+ public:
+  // What should hold: so near the best, in that share of the cells, and never further than that.
+  struct Promise {
+    double near = 0;
+    double share = 0;
+    std::optional<double> most = {};
+  };
+  OnTimeChecks(std::string measured, const Promise& promise)
+      : measured_(std::move(measured)), promise_(promise) {}
+
+  // `row` is of mode cacheinf, `modes` has the same cell's others.
+  void Add(const std::string& where, const Json& row, const ByMode& modes) {
+    const double deadline_ms = row["deadline_ms"];
+    const std::string key = OnTimeKey(deadline_ms);
+    if (row[key].is_null() || row["measured"] == "predicted") return;
+    const Json* best = nullptr;
+    for (const auto& [mode, other] : modes) {
+      if (mode == "cacheinf" || IsBaseline(mode) || other["measured"] == "predicted") continue;
+      if (other[key].is_null()) continue;
+      if (best == nullptr || other[key] > (*best)[key]) best = &other;
+    }
+    if (best == nullptr) return;
+    const double in_hand = row[key];
+    const double below = (*best)[key].get<double>() - in_hand;
+    for (Count* const count : {&all_, &by_deadline_[deadline_ms]}) {
+      count->below.ms.push_back(below);
+      count->near += below <= promise_.near ? 1 : 0;
+      ++count->wins[below <= 0 ? "cacheinf" : (*best)["mode"].get<std::string>()];
+    }
+    if (below <= promise_.near) return;
+    std::string why = row["why"];
+    if (!why.empty()) why = "; it said: " + why;
+    explained_.emplace_back(
+        below,
+        fmt::format("{}, {}, {:g} ms: {:.3f} below: {:.3f} in hand ({:.2f} late), {}; {:.3f} in "
+                    "hand ({:.2f} later than 100 ms), {}{}",
+                    where, measured_, deadline_ms, below, in_hand, row["late"].get<double>(),
+                    PlanText(row), (*best)[key].get<double>(), (*best)["late"].get<double>(),
+                    PlanText(*best), why));
+  }
+
+  void AddTo(BenchReport* report) {
+    if (all_.below.ms.empty()) return;
+    report->AddNote(
+        fmt::format("on time, {}, all deadlines: {}; wanted in {:.0f} %{}", measured_, TextOf(all_),
+                    100 * promise_.share,
+                    promise_.most ? fmt::format(", at most {:g} below", *promise_.most) : ""));
+    for (const auto& [deadline_ms, count] : by_deadline_) {
+      report->AddNote(fmt::format("on time, {}, {:g} ms: {}; most in hand in so many cells: {}",
+                                  measured_, deadline_ms, TextOf(count), WinsText(count.wins)));
+    }
+    std::sort(explained_.rbegin(), explained_.rend());
+    for (size_t i = 0; i < std::min(kExplained, explained_.size()); ++i) {
+      report->AddNote(explained_[i].second);
+    }
+  }
+
+ private:
+  struct Count {
+    Samples below;
+    int near = 0;
+    std::map<std::string, int> wins;
+  };
+
+  std::string TextOf(const Count& count) const {
+    const auto cells = static_cast<double>(count.below.ms.size());
+    return fmt::format(
+        "cacheinf is within {:g} of the best mode in {:.1f} % of {} cells, {:.3f} "
+        "below at worst, {:.3f} in the median",
+        promise_.near, 100 * count.near / cells, count.below.ms.size(), count.below.Quantile(1),
+        count.below.Median());
+  }
+
+  const std::string measured_;
+  const Promise promise_;
+  Count all_;
+  std::map<double, Count> by_deadline_;
+  std::vector<std::pair<double, std::string>> explained_;
+};
+
+std::string Wins(const ByCell& cells) {
+  std::map<std::string, int> wins;
+  for (const auto& [cell, modes] : cells) {
+    std::string best;
+    for (const auto& [mode, row] : modes) {
+      // Half of every-k's answers take no time, and a planner's time is another mode's.
+      if (mode == "every-k" || IsBaseline(mode)) continue;
+      if (best.empty() || row["median_ms"] < modes.at(best)["median_ms"]) best = mode;
+    }
+    if (!best.empty()) ++wins[best];
+  }
+  return WinsText(wins);
 }
 
 void AddTable(const ByCell& cells, const std::string& measured, const std::set<std::string>& modes,
@@ -337,6 +423,8 @@ std::map<std::string, ByCell> CellsOf(const std::vector<Json>& rows) {
 }
 
 }  // namespace
+
+std::string OnTimeKey(double deadline_ms) { return fmt::format("on_time_{:g}", deadline_ms); }
 
 std::vector<std::string> ModeChecks::ToRepeat(const std::string& model, const std::string& clip,
                                               double mbit, double speedup) const {
@@ -411,6 +499,18 @@ void ModeChecks::AddTo(BenchReport* report) const {
     for (const auto& [cell, of_modes] : cells) choices.Add(TextOf(cell), of_modes);
     choices.AddTo(report);
   }
+  for (const auto& [measured, cells, promise] :
+       {std::tuple<std::string, const ByCell&, OnTimeChecks::Promise>(
+            "live", live, {.near = 0.03, .share = 0.9, .most = 0.08}),
+        {"replayed", all, {.near = 0.01, .share = 0.95}}}) {
+    OnTimeChecks checks(measured, promise);
+    for (const Json& row : on_time_rows_) {
+      if (row["measured"] != measured) continue;
+      const auto modes = cells.find(CellOf(row));
+      if (modes != cells.end()) checks.Add(TextOf(modes->first), row, modes->second);
+    }
+    checks.AddTo(report);
+  }
   if (!signed_difference.ms.empty()) {
     report->AddNote(
         fmt::format("live median_ms ÷ replayed: {:.2f} in the median, {:.2f} to {:.2f} in "
@@ -418,10 +518,8 @@ void ModeChecks::AddTo(BenchReport* report) const {
                     signed_difference.Median(), signed_difference.Quantile(0.1),
                     signed_difference.Quantile(0.9)));
   }
-  report->AddNote("least median_ms in so many cells, live: " + Wins(live, "median_ms", false));
-  report->AddNote("least median_ms in so many cells, replayed: " + Wins(all, "median_ms", false));
-  report->AddNote("most on_time in so many cells, live: " + Wins(live, "on_time", true));
-  report->AddNote("most on_time in so many cells, replayed: " + Wins(all, "on_time", true));
+  report->AddNote("least median_ms in so many cells, live: " + Wins(live));
+  report->AddNote("least median_ms in so many cells, replayed: " + Wins(all));
 }
 
 }  // namespace cacheinf

@@ -8,12 +8,17 @@
 
 namespace cacheinf {
 
+// The key of a row for the agreement of what is in hand at the deadline.
+std::string OnTimeKey(double deadline_ms);
+
 // Reads the rows of `modes`: checks what is promised of modes, which mode wins where, and how far
 // replayed cells are from live ones.
 class ModeChecks {
  public:
   // A live cell may have a second row: its repetition.
-  void Add(const nlohmann::ordered_json& row) { rows_.push_back(row); }
+  void Add(const nlohmann::ordered_json& row) {
+    (row["deadline_ms"].is_null() ? rows_ : on_time_rows_).push_back(row);
+  }
 
   // The modes whose live cells of that link and server should be repeated: those that take more
   // than they should, and those they are compared with. A mode may come twice.
@@ -25,6 +30,7 @@ class ModeChecks {
 
  private:
   std::vector<nlohmann::ordered_json> rows_;
+  std::vector<nlohmann::ordered_json> on_time_rows_;  // of mode cacheinf, with a deadline
 };
 
 }  // namespace cacheinf

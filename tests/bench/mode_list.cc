@@ -26,6 +26,15 @@ Mode RemoteMode(const Subject& subject, const std::string& codec, ServerMode ser
 
 }  // namespace
 
+Mode CacheInfMode(const Subject& subject, double deadline_ms) {
+  Mode mode = {
+      .name = "cacheinf", .config = subject.config, .needs_server = true, .may_go_without = true};
+  mode.config.mode = RobotConfig::Mode::kCacheinf;
+  mode.config.deadline_ms = deadline_ms;
+  if (deadline_ms > 0) mode.name += fmt::format("@{:g}", deadline_ms);
+  return mode;
+}
+
 std::vector<Mode> ModesOf(const Subject& subject) {
   std::vector<Mode> modes;
   const auto add = [&](const std::string& name, RobotConfig::Mode mode) -> Mode& {
@@ -45,15 +54,18 @@ std::vector<Mode> ModesOf(const Subject& subject) {
   ServerLinkConfig& split = add("split", RobotConfig::Mode::kSplit).config.server;
   split.cuts = {subject.model->cut};
   split.slice_codec = SliceCodec::kFp16Zstd;
-  if (!subject.planning.empty()) {
-    add("cacheinf", RobotConfig::Mode::kCacheinf).may_go_without = true;
-  }
   if (subject.plain_video) {
     Mode& plain = add("plain-video", RobotConfig::Mode::kDense);
     plain.needs_server = plain.is_plain_video = true;
   }
   if (subject.small) {
     modes.push_back({.name = "small-local", .config = subject.small_config, .is_small = true});
+  }
+  if (!subject.planning.empty()) {
+    modes.push_back(CacheInfMode(subject, 0));
+    for (const double deadline_ms : kDeadlinesMs) {
+      modes.push_back(CacheInfMode(subject, deadline_ms));
+    }
   }
   return modes;
 }

@@ -23,7 +23,11 @@ struct Mode {
   int every = 1;  // frames of which one is answered; the others get its answer again
 };
 
-// All modes but the planners'.
+// Mode cacheinf: on time with a deadline, else by latency.
+Mode CacheInfMode(const Subject& subject, double deadline_ms);
+inline bool IsOnTime(const Mode& mode) { return mode.config.deadline_ms > 0; }
+
+// All modes but the planners', fixed ones first.
 std::vector<Mode> ModesOf(const Subject& subject);
 
 // The mode in which a robot follows the plan; nothing if there is none.

@@ -24,12 +24,13 @@ std::vector<FrameCost> ModeRunner::Measure(const Subject& subject, const Mode& m
 LiveAnswers ModeRunner::RunLive(const Subject& subject, const Mode& mode, double slowdown,
                                 const std::function<bool()>& stop, const CellLength& length) {
   const Limit limit(ServerFor(mode), kMostOfACell);
+  if (mode.config.deadline_ms > 0) {
+    return RunOnTime(subject.compiled, ConfigOf(subject, mode, slowdown), subject.frames, stop,
+                     length);
+  }
   const auto contender = MakeContender(subject, mode, slowdown);
-  LiveAnswers live;
-  live.answers = cacheinf::RunLive(*contender, subject.frames,
-                                   mode.needs_server && !mode.may_go_without, stop, length);
-  live.why = contender->why();
-  return live;
+  return cacheinf::RunLive(*contender, subject.frames, mode.needs_server && !mode.may_go_without,
+                           stop, length);
 }
 
 const BenchServer* ModeRunner::ServerFor(const Mode& mode) {
@@ -40,27 +41,31 @@ const BenchServer* ModeRunner::ServerFor(const Mode& mode) {
   return server_.get();
 }
 
-std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, const Mode& mode,
-                                                     double slowdown) const {
+RobotConfig ModeRunner::ConfigOf(const Subject& subject, const Mode& mode, double slowdown) const {
   RobotConfig config = mode.config;
   config.server.emulate = fmt::format("{:g}x", slowdown);
-  const std::string link = mode.needs_server ? link_ : "";
-  if (mode.is_plain_video) {
-    PlainVideoOptions options;
-    options.slowdown = slowdown;
-    options.robot_core = place_.cores.robot;
-    if (!link.empty()) options.link = ParseLinkShape(link);
-    const Picture& picture = subject.frames.front().picture;
-    return MakePlainVideoContender(
-        *subject.plain_video, options,
-        PictureFit(subject.compiled->graph().picture, picture.width, picture.height));
-  }
   if (mode.needs_server) config.server.address = server_->name();
   if (config.mode == RobotConfig::Mode::kCacheinf) {
     config.server.schedule = subject.planning.at(slowdown)->file();
   }
-  if (!link.empty()) config.server.emulate += "," + link;
-  return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config, mode.every);
+  if (mode.needs_server && !link_.empty()) config.server.emulate += "," + link_;
+  return config;
+}
+
+std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, const Mode& mode,
+                                                     double slowdown) const {
+  if (!mode.is_plain_video) {
+    return MakeRobotContender(mode.is_small ? subject.small : subject.compiled,
+                              ConfigOf(subject, mode, slowdown), mode.every);
+  }
+  PlainVideoOptions options;
+  options.slowdown = slowdown;
+  options.robot_core = place_.cores.robot;
+  if (!link_.empty()) options.link = ParseLinkShape(link_);
+  const Picture& picture = subject.frames.front().picture;
+  return MakePlainVideoContender(
+      *subject.plain_video, options,
+      PictureFit(subject.compiled->graph().picture, picture.width, picture.height));
 }
 
 }  // namespace cacheinf

@@ -24,11 +24,6 @@ struct RunPlace {
 // As in a configuration; 3 ms each way.
 std::string LinkText(double mbit);
 
-struct LiveAnswers {
-  std::vector<AnsweredFrame> answers;
-  std::string why;  // the contender's
-};
-
 // Runs modes over one link, all with the same cacheinf-server, which starts with the first mode
 // that needs it. A mode that takes more than 90 seconds loses its server.
 class ModeRunner {
@@ -43,6 +38,7 @@ class ModeRunner {
 
  private:
   const BenchServer* ServerFor(const Mode& mode);
+  RobotConfig ConfigOf(const Subject& subject, const Mode& mode, double slowdown) const;
   std::unique_ptr<Contender> MakeContender(const Subject& subject, const Mode& mode,
                                            double slowdown) const;
 

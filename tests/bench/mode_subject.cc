@@ -3,7 +3,11 @@
 #include <fmt/core.h>
 
 #include "client/robot_setup.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
+#include "common/pair/shared_settings.h"
+#include "profiler/clip_agreement.h"
+#include "profiler/fitted_clip.h"
 #include "tests/bench/clips.h"
 
 namespace cacheinf {
@@ -12,7 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFramesOfALiveClip = 30;
-constexpr int kFramesOfAClip = 16;        // of the others, and of all if it must be quick
+constexpr int kFramesOfAClip = 16;  // of the others, and of all if it must be quick
+constexpr int kFramesToJudge = 64;
+constexpr double kSecondsToJudge = 10;    // 3 if it must be quick
 constexpr double kSecondsToProfile = 30;  // per model, on each side
 constexpr double kSecondsWhenQuick = 15;
 
@@ -20,7 +26,8 @@ const std::array kModels = {
     ModeModel{.name = "yolov5n",
               .file = "yolov5n_384x640",
               .cut = "/model.3/Mul_output_0",
-              .is_live = true},
+              .is_live = true,
+              .on_time_ms = 100},
     ModeModel{.name = "demo",
               .file = "demo_segmentation",
               .cut = "/level_2/level_2.2/Relu_output_0",
@@ -29,7 +36,8 @@ const std::array kModels = {
     ModeModel{.name = "espnet",
               .file = "espnet_384x640",
               .cut = "/level2_0/c1/conv/Conv_output_0",
-              .frames = 6},
+              .frames = 6,
+              .on_time_ms = 200},
     // Its weights are random: only its times mean anything.
     ModeModel{.name = "kapao",
               .file = "kapao",
@@ -66,10 +74,12 @@ Subject ModeSubjects::Make(const ModeModel& model, const std::string& clip, bool
   Subject subject = Prepared(model);
   subject.clip = ClipName(clip);
   int frames = is_for_live && !options_.quick ? kFramesOfALiveClip : kFramesOfAClip;
-  if (model.frames > 0) frames = model.frames;
+  if (model.frames > 0 && !is_for_live) frames = model.frames;
   if (options_.frames > 0) frames = options_.frames;
   subject.frames = ReadFrames(clip, frames);
   if (subject.frames.size() < 2) throw InputError(clip + " has fewer than two frames");
+  course_.Attempt(fmt::format("{} {} agreement", model.name, subject.clip),
+                  [&] { Judge(clip, &subject); });
   return subject;
 }
 
@@ -173,6 +183,25 @@ void ModeSubjects::AddPlanning(Subject* subject) const {
       60 * (course_.minutes() - profiled), errors(profiles.robot),
       profiles.robot.active_median_error, profiles.robot.active_p95_error,
       errors(profiles.server)));
+}
+
+// How far codecs and cache agree on the clip itself, as from `cacheinf-profile measure --clip`.
+void ModeSubjects::Judge(const std::string& clip, Subject* subject) const {
+  if (subject->planning.empty() || !subject->model->has_answers) return;
+  const SteadyClock clock;
+  const Graph& graph = subject->compiled->graph();
+  const FittedClip fitted = ReadClip(clip, graph, kFramesToJudge, clock);
+  if (!ShowsAgreement(fitted)) return;
+  Profile judged = subject->planning.begin()->second->robot();
+  JudgeOnClips(
+      subject->compiled, SharedSettingsOf(subject->config, graph),
+      subject->config.model_config.decoder, {fitted}, options_.quick ? 3 : kSecondsToJudge, clock,
+      [this](double) { return !course_.is_over(); }, &judged);
+  for (auto& [speedup, planning] : subject->planning) {
+    const std::string name =
+        fmt::format("{}-{}-{:g}.schedule.json", subject->model->name, subject->clip, speedup);
+    planning = planning->Judged(judged, schedules_.path() / name);
+  }
 }
 
 }  // namespace cacheinf

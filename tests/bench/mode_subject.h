@@ -17,6 +17,7 @@
 #include "tests/bench/mode_course.h"
 #include "tests/bench/planning.h"
 #include "tests/bench/replay.h"
+#include "tests/bench/scene_motion.h"
 #include "tests/bench/worker.h"
 #include "tests/rivals/plain_video.h"
 
@@ -36,6 +37,7 @@ struct ModeModel {
   std::string cut;
   int frames = 0;  // per clip; 0: the bench's own
   bool is_live = false;
+  double on_time_ms = 0;  // the deadline of `trace`; 0: it leaves the network out
   bool has_answers = true;
 };
 
@@ -50,6 +52,7 @@ struct Subject {
   std::shared_ptr<const PlainVideoServer> plain_video;  // null: there is none
   std::vector<Frame> frames;
   std::vector<SharedContent> dense;
+  std::shared_ptr<SceneMotion> motion;                         // once there are dense answers
   std::map<std::string, std::vector<FrameCost>> costs;         // by mode, or plan
   std::map<double, std::shared_ptr<const Planning>> planning;  // by speedup
   double work = 1;  // of mode cache, as a share of a dense run's
@@ -84,6 +87,7 @@ class ModeSubjects {
   void AddSmall(Subject* subject) const;
   void AddPlainVideo(Subject* subject) const;
   void AddPlanning(Subject* subject) const;
+  void Judge(const std::string& clip, Subject* subject) const;
 
   const BenchOptions& options_;
   const Cores cores_;

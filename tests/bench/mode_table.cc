@@ -12,7 +12,27 @@
 namespace cacheinf {
 namespace {
 
-constexpr double kDeadlineMs = 100;
+constexpr size_t kAnswersForP95 = 40;
+constexpr double kUsualDeadlineMs = 100;
+
+// Agreement of what is in hand at each deadline; null but for its own, if the mode has one. Answers
+// of ours that are late are moved, by a robot with a deadline as it can, else without any cost.
+void AddOnTime(const Subject& subject, const Mode& mode, const Cell& cell,
+               nlohmann::ordered_json* row) {
+  const bool is_repeated = mode.is_plain_video || mode.every > 1;
+  const bool is_known = subject.model->has_answers && (*row)["agreement"].is_number();
+  for (const double deadline_ms : kDeadlinesMs) {
+    nlohmann::ordered_json& on_time = (*row)[OnTimeKey(deadline_ms)];
+    on_time = nullptr;
+    if (!is_known || (IsOnTime(mode) && mode.config.deadline_ms != deadline_ms)) continue;
+    const auto in_hand =
+        cell.handed_out
+            ? InHand(*cell.handed_out, kScored, deadline_ms)
+            : InHand(cell.answers, kScored, deadline_ms,
+                     is_repeated || !subject.motion ? Mover() : subject.motion->mover());
+    on_time = NumberOrNull(OnTime(in_hand, kScored, subject.dense));
+  }
+}
 
 // The plan and what its profile predicts. For cacheinf, the plan that it took most often, and what
 // it predicted for its frames.
@@ -22,7 +42,7 @@ void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
   const auto planning = subject.planning.find(cell.speedup);
   if (planning == subject.planning.end()) return;
   const std::optional<Plan>& plan = mode.plan;
-  if (mode.name == "cacheinf") {
+  if (mode.config.mode == RobotConfig::Mode::kCacheinf) {
     std::map<std::string, int> taken;
     for (const AnsweredFrame& answer : cell.answers) ++taken[answer.cost.plan];
     const auto most =
@@ -73,7 +93,7 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
       {"speedup", cell.speedup},
       {"measured", cell.measured},
       {"median_ms", latencies.Median()},
-      {"p95_ms", answers.size() >= kAnswersOfACell ? Json(latencies.Quantile(0.95)) : Json()},
+      {"p95_ms", answers.size() >= kAnswersForP95 ? Json(latencies.Quantile(0.95)) : Json()},
       {"bytes", mean(&FrameCost::bytes_to_server) + mean(&FrameCost::bytes_to_robot)},
       {"robot_ms", median(&FrameCost::robot_ms)},
       {"server_ms", median(&FrameCost::server_ms)},
@@ -81,17 +101,17 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
       {"active_robot", mean(&FrameCost::robot_work)},
       {"active_server", mean(&FrameCost::server_work)},
       {"agreement", NumberOrNull(agreement.value())},
-      {"on_time", NumberOrNull(OnTime(answers, subject.dense, kDeadlineMs))},
-      {"late", Late(answers, kDeadlineMs)}};
-  if (!subject.model->has_answers) row["agreement"] = row["on_time"] = nullptr;
+      {"deadline_ms", IsOnTime(mode) ? Json(mode.config.deadline_ms) : Json()},
+      {"late", Late(answers, IsOnTime(mode) ? mode.config.deadline_ms : kUsualDeadlineMs)}};
+  const bool is_predicted = cell.measured == "predicted";
+  // Keeping results changes answers, and only frames show by how much.
+  const bool is_unknown = is_predicted && (!mode.plan || mode.plan->keeps);
+  if (!subject.model->has_answers || is_unknown) row["agreement"] = nullptr;
+  AddOnTime(subject, mode, cell, &row);
   AddPlan(subject, mode, cell, &row);
   row["why"] = cell.why;
   row["again_ms"] = cell.again_ms ? Json(*cell.again_ms) : Json();
-  if (cell.measured == "predicted") {
-    row["active_robot"] = row["active_server"] = nullptr;
-    // Keeping results changes answers, and only frames show by how much.
-    if (!mode.plan || mode.plan->keeps) row["agreement"] = row["on_time"] = nullptr;
-  }
+  if (is_predicted) row["active_robot"] = row["active_server"] = nullptr;
   checks_.Add(row);
   report_->AddRow(std::move(row));
 }

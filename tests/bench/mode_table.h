@@ -19,6 +19,8 @@ struct Cell {
   double speedup = 1;
   std::string measured;  // "live", "replayed", "predicted"
   std::vector<AnsweredFrame> answers;
+  // With moved ones, where these were really handed out.
+  std::optional<std::vector<AnsweredFrame>> handed_out = {};
   std::string why = {};
   std::optional<double> again_ms = {};  // the median latency of a repetition
 };

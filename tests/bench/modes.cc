@@ -101,6 +101,8 @@ class ModesBench {
     const auto local = subject->costs.find("local");
     if (local == subject->costs.end()) throw std::runtime_error("there are no dense answers");
     for (const FrameCost& cost : local->second) subject->dense.push_back(cost.content);
+    subject->motion =
+        std::make_shared<SceneMotion>(subject->frames, subject->compiled->graph().picture);
     if (const auto cache = subject->costs.find("cache"); cache != subject->costs.end()) {
       double work = 0;
       for (const FrameCost& cost : cache->second) work += cost.robot_work;

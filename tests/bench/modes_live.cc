@@ -14,31 +14,32 @@ namespace {
 constexpr std::array kLiveMbits = {93.0, 20.0, 1.0};
 constexpr size_t kLiveSpeedups = 2;
 
+// Raw pictures take seconds over slow links; they are replayed.
+bool IsSlow(const Mode& mode) { return mode.needs_server && mode.config.server.codec == "raw"; }
+
 class LiveCells {
  public:
   LiveCells(bool quick, const RunPlace& place, const ModeCourse& course, ModeTable* table)
       : quick_(quick), place_(place), course_(course), table_(table) {}
 
-  void Run(const std::vector<Subject>& subjects, bool is_raw_and_slow) {
+  void Run(const std::vector<Subject>& subjects) {
     for (const double mbit : kLiveMbits) {
       if (quick_ && mbit != 20) continue;
-      if (is_raw_and_slow && mbit != 1) continue;
       for (const Subject& subject : subjects) {
         if (quick_ && subject.model->name != "yolov5n") continue;
-        RunSubject(subject, mbit, is_raw_and_slow);
+        RunSubject(subject, mbit);
       }
     }
   }
   int left_out() const { return left_out_; }
 
  private:
-  void RunSubject(const Subject& subject, double mbit, bool is_raw_and_slow) {
+  void RunSubject(const Subject& subject, double mbit) {
     ModeRunner runner(place_, LinkText(mbit));
     const bool has_local = quick_ || mbit == kLiveMbits.front();
     for (size_t i = 0; i < (quick_ ? 1 : kLiveSpeedups); ++i) {
       for (const Mode& mode : ModesOf(subject)) {
-        const bool is_raw = mode.config.server.codec == "raw" && mode.needs_server;
-        if ((is_raw && mbit == 1) != is_raw_and_slow) continue;
+        if (mbit != kLiveMbits.front() && IsSlow(mode)) continue;
         if (!mode.needs_server && !has_local) continue;
         if (course_.is_live_over()) {
           ++left_out_;
@@ -65,7 +66,10 @@ class LiveCells {
     course_.Attempt(what, [&] {
       LiveAnswers live =
           runner->RunLive(subject, mode, speedup, [this] { return course_.is_live_over(); });
-      table_->Add(subject, mode, {link, speedup, "live", std::move(live.answers), live.why});
+      Cell cell = {link, speedup, "live", std::move(live.answers)};
+      if (IsOnTime(mode)) cell.handed_out = std::move(live.handed_out);
+      cell.why = live.why;
+      table_->Add(subject, mode, cell);
     });
   }
 
@@ -81,7 +85,7 @@ class LiveCells {
 int RunLiveCells(const std::vector<Subject>& subjects, bool quick, const RunPlace& place,
                  const ModeCourse& course, ModeTable* table) {
   LiveCells cells(quick, place, course, table);
-  for (const bool is_raw_and_slow : {false, true}) cells.Run(subjects, is_raw_and_slow);
+  cells.Run(subjects);
   return cells.left_out();
 }
 

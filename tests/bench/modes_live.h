@@ -10,9 +10,9 @@
 
 namespace cacheinf {
 
-// Runs the subjects' modes over emulated links, the fastest first; raw pictures over the slowest
-// come last, because they take longest. `quick`: only yolov5n over 20 Mbit/s with the first server.
-// Returns how many cells were left out because time was up.
+// Runs the subjects' modes over emulated links, the fastest first; raw pictures only over that.
+// `quick`: only yolov5n over 20 Mbit/s with the first server. Returns how many cells were left out
+// because time was up.
 int RunLiveCells(const std::vector<Subject>& subjects, bool quick, const RunPlace& place,
                  const ModeCourse& course, ModeTable* table);
 

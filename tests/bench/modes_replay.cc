@@ -7,8 +7,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
 #include "common/base/frame_times.h"
 #include "common/link/delay_line.h"
 #include "tests/bench/mode_list.h"
@@ -17,7 +21,14 @@ namespace cacheinf {
 namespace {
 
 constexpr std::array kMbits = {93.0, 20.0, 1.0, 5.0, 300.0};
-constexpr PlanChooser::Goal kGoal = {.objective = Objective::kLatency};
+constexpr int kMostRoundsOfAPlan = 2;  // that is no mode
+constexpr int kAnswersASample = 20;    // of the guard
+constexpr int kAnswersATrial = 8;      // of moving
+
+FrameTimes::Time TimeOf(double ms) {
+  return std::chrono::duration_cast<FrameTimes::Time>(
+      std::chrono::duration<double, std::milli>(ms));
+}
 constexpr int kMostSplits = 12;  // per model and clip, besides the one by hand
 
 FrameCost PredictedCost(const Prediction& prediction) {
@@ -32,18 +43,25 @@ FrameCost PredictedCost(const Prediction& prediction) {
 
 // A robot that takes every other frame of a short clip always sees the same ones; which ones is
 // chance.
-double MedianAgain(size_t clip_frames, const CostOfFrame& cost_of, ReplayOptions options) {
+double MedianAgain(const CostOfFrame& cost_of, ReplayOptions options) {
   options.first = 1;
   Samples samples;
-  for (const AnsweredFrame& answer : Replay(clip_frames, cost_of, options)) {
+  for (const AnsweredFrame& answer : Replay(cost_of, options)) {
     samples.ms.push_back(answer.latency_ms());
   }
   return samples.Median();
 }
 
 double MedianAgain(const std::vector<FrameCost>& costs, const ReplayOptions& options) {
-  return MedianAgain(
-      costs.size(), [&](size_t frame) { return costs[frame]; }, options);
+  return MedianAgain([&](int64_t captured) { return costs[FrameOfClip(captured, costs.size())]; },
+                     options);
+}
+
+Cell CellOf(std::optional<double> mbit, double speedup, std::vector<AnsweredFrame> answers,
+            double again_ms) {
+  Cell cell = {mbit, speedup, "replayed", std::move(answers)};
+  cell.again_ms = again_ms;
+  return cell;
 }
 
 class Replays {
@@ -58,7 +76,9 @@ class Replays {
         for (const char* const planner : {"ds", "ds-c", "hp"}) {
           ReplayPlanner(planner, mbit, speedup);
         }
-        ReplayChosen(mbit, speedup);
+        for (const Mode& mode : ModesOf(*subject_)) {
+          if (mode.config.mode == RobotConfig::Mode::kCacheinf) ReplayChosen(mode, mbit, speedup);
+        }
       }
     }
   }
@@ -76,7 +96,7 @@ class Replays {
       course_.Attempt(fmt::format("{} {} {}", subject_->model->name, subject_->clip, mode->name),
                       [&] {
                         std::vector<std::vector<FrameCost>> rounds;
-                        for (int i = 0; i < course_.rounds(); ++i) {
+                        for (int i = 0; i < std::min(course_.rounds(), kMostRoundsOfAPlan); ++i) {
                           rounds.push_back(runner_.Measure(*subject_, *mode));
                         }
                         costs = MedianCosts(rounds);
@@ -95,8 +115,8 @@ class Replays {
           if (mode.needs_server) options.link = ParseLinkShape(LinkText(mbit));
           const auto link = mode.needs_server ? std::optional(mbit) : std::nullopt;
           table_->Add(*subject_, mode,
-                      {link, speedup, "replayed", Replay(costs->second, options), "",
-                       MedianAgain(costs->second, options)});
+                      CellOf(link, speedup, Replay(costs->second, options),
+                             MedianAgain(costs->second, options)));
           if (!mode.needs_server) break;
         }
       }
@@ -110,27 +130,75 @@ class Replays {
     const std::vector<FrameCost>* const costs = CostsOf(plan);
     if (costs != nullptr) {
       ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
-      table_->Add(
-          *subject_, mode,
-          {mbit, speedup, "replayed", Replay(*costs, options), "", MedianAgain(*costs, options)});
+      table_->Add(*subject_, mode,
+                  CellOf(mbit, speedup, Replay(*costs, options), MedianAgain(*costs, options)));
       return;
     }
     const FrameCost cost = PredictedCost(subject_->planning.at(speedup)->Predict(plan, situation));
-    const auto cost_of = [&](size_t frame) {
+    const auto cost_of = [&](int64_t captured) {
       FrameCost of_frame = cost;
-      of_frame.content = subject_->dense[frame];
+      of_frame.content = DenseAnswer(captured);
       return of_frame;
     };
-    table_->Add(
-        *subject_, mode,
-        {mbit, speedup, "predicted", Replay(subject_->dense.size(), cost_of, ReplayOptions())});
+    table_->Add(*subject_, mode, {mbit, speedup, "predicted", Replay(cost_of, ReplayOptions())});
+  }
+
+  const SharedContent& DenseAnswer(int64_t captured) const {
+    return subject_->dense[FrameOfClip(captured, subject_->dense.size())];
+  }
+
+  PlanChooser::Goal GoalOf(const RobotConfig& config) const {
+    return {.objective = config.EffectiveObjective(),
+            .deadline_ms = config.deadline_ms,
+            .least_agreement = config.agreement};
+  }
+
+  // Tells the chooser what a robot's guard sees, in one of so many answers, and how well and how
+  // fast answers move: of the last answer but one, tried now and then, and of what was in hand
+  // before a frame had its own answer. REQUIRES: the last answer is computed.
+  void NoteSamples(const std::vector<AnsweredFrame>& answers, double deadline_ms, const Plan& plan,
+                   double slowdown, PlanChooser* chooser) const {
+    if (!subject_->model->has_answers) return;
+    const auto note = [](const AnswerContent& answer, const AnswerContent& dense, auto&& noted) {
+      if (const auto* const classes = std::get_if<Classification>(&dense)) {
+        const auto& best = std::get<Classification>(answer).best;
+        return noted(best.front().index == classes->best.front().index ? 1 : 0, 1);
+      }
+      const OutputNumbers none;
+      Agreement agreement;
+      agreement.Add(answer, none, dense, none);
+      const AgreementMeasure measure = agreement.measure();
+      if (measure.value) noted(*measure.value, measure.weight);
+    };
+    const AnsweredFrame& last = answers.back();
+    if (answers.size() % kAnswersASample == 0) {
+      note(*last.cost.content, *DenseAnswer(last.captured),
+           [&](double value, double weight) { chooser->NoteAgreement(plan, value, weight); });
+    }
+    if (answers.size() < 2) return;
+    const auto note_moved = [&](const SharedContent& moved) {
+      note(*moved, *last.cost.content,
+           [&](double value, double weight) { chooser->NoteMoved(value, weight, 1); });
+    };
+    if (deadline_ms > 0 && last.latency_ms() > deadline_ms) {
+      const CameraFrames frame = {last.captured, last.captured + 1};
+      note_moved(InHand(answers, frame, deadline_ms, subject_->motion->mover()).front());
+    } else if (answers.size() % kAnswersATrial == 0) {
+      const AnsweredFrame& before = answers[answers.size() - 2];
+      const SharedContent moved =
+          subject_->motion->Moved(before.cost.content, before.captured, last.captured);
+      if (moved != before.cost.content) note_moved(moved);
+    }
+    const double move_ms = slowdown * subject_->motion->move_ms();
+    if (move_ms > 0) chooser->NoteMovingTook(TimeOf(move_ms));
   }
 
   // For each frame, the plan that a robot's chooser takes by predictions and by what earlier frames
   // took.
-  void ReplayChosen(double mbit, double speedup) {
-    constexpr size_t kFramesToSettle = 20;
-    const auto chooser = subject_->planning.at(speedup)->MakeChooser(kGoal);
+  void ReplayChosen(const Mode& mode, double mbit, double speedup) {
+    constexpr size_t kFramesToSettle = 60;
+    const double deadline_ms = mode.config.deadline_ms;
+    const auto chooser = subject_->planning.at(speedup)->MakeChooser(GoalOf(mode.config));
     const PlanChooser::Link link = {.is_up = true,
                                     .to_server = {mbit},
                                     .to_robot = {mbit},
@@ -138,49 +206,67 @@ class Replays {
     Plan plan;
     std::optional<double> share;
     bool is_predicted = false;
-    const auto cost_of = [&](size_t frame) {
-      plan = chooser->Choose(link);
-      const std::vector<FrameCost>* const costs = CostsOf(plan);
+    int64_t computed_from = 0;
+    SharedContent computed;  // the last one
+    int frames_since = 0;    // that
+    const auto cost_of = [&](int64_t captured) {
       FrameCost cost;
+      if (computed && ++frames_since < plan.every) {
+        cost.robot_ms = subject_->motion->move_ms();
+        cost.content = subject_->motion->Moved(computed, computed_from, captured);
+        cost.plan = ToText(plan);
+        return cost;
+      }
+      plan = chooser->Choose(link);
+      const std::vector<FrameCost>* const costs = CostsOf(BaseOf(plan));
       if (costs != nullptr) {
-        cost = (*costs)[frame];
+        cost = (*costs)[FrameOfClip(captured, costs->size())];
         share = cost.share;
       } else {
         is_predicted = true;
         share.reset();
         cost = PredictedCost(chooser->prediction());
         cost.robot_ms /= speedup;
-        cost.content = subject_->dense[frame];
+        cost.content = DenseAnswer(captured);
       }
       cost.plan = ToText(plan);
       cost.predicted_ms = chooser->prediction().latency_ms;
+      computed = cost.content;
+      computed_from = captured;
+      frames_since = 0;
       return cost;
     };
     ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
-    options.on_answer = [&](const FrameCost& cost) {
-      const auto time_of = [](double ms) {
-        return std::chrono::duration_cast<FrameTimes::Time>(
-            std::chrono::duration<double, std::milli>(ms));
-      };
+    options.on_answer = [&](const std::vector<AnsweredFrame>& answers) {
+      if (frames_since > 0) return;
+      const AnsweredFrame& last = answers.back();
       FrameTimes times;
-      times.waiting = time_of(cost.server_ms + cost.link_ms);
-      times.compute = time_of(cost.robot_ms) + times.waiting;
-      times.server_computing = time_of(cost.server_ms);
+      const double taken_ms = last.cost.robot_ms + last.cost.server_ms + last.cost.link_ms;
+      // Without a deadline a robot does not count how long a frame waited for it.
+      if (deadline_ms > 0) times.waited = TimeOf(last.latency_ms() - taken_ms);
+      times.waiting = TimeOf(last.cost.server_ms + last.cost.link_ms);
+      times.compute = TimeOf(last.cost.robot_ms) + times.waiting;
+      times.server_computing = TimeOf(last.cost.server_ms);
       chooser->Note({.executed = plan.kind,
                      .times = times,
-                     .sent_bytes = cost.bytes_to_server,
+                     .sent_bytes = last.cost.bytes_to_server,
                      .share = share});
+      NoteSamples(answers, deadline_ms, plan, speedup, chooser.get());
     };
-    options.answers = kFramesToSettle;
-    Replay(subject_->frames.size(), cost_of, options);
+    const auto replay = [&](size_t answers) {
+      computed = nullptr;
+      options.answers = answers;
+      return Replay(cost_of, options);
+    };
+    replay(kFramesToSettle);
     is_predicted = false;
-    options.answers = kAnswersOfACell;
-    const Mode mode = {.name = "cacheinf", .config = subject_->config};
-    const std::vector<AnsweredFrame> answers = Replay(subject_->frames.size(), cost_of, options);
+    const std::vector<AnsweredFrame> answers = replay(kMostAnswersOfACell);
     const std::string why = chooser->Reason();
-    const double again_ms = MedianAgain(subject_->frames.size(), cost_of, options);
-    table_->Add(*subject_, mode,
-                {mbit, speedup, is_predicted ? "predicted" : "replayed", answers, why, again_ms});
+    Cell cell = {mbit, speedup, is_predicted ? "predicted" : "replayed", answers};
+    cell.why = why;
+    computed = nullptr;
+    if (!IsOnTime(mode)) cell.again_ms = MedianAgain(cost_of, options);
+    table_->Add(*subject_, mode, cell);
   }
 
   Subject* const subject_;

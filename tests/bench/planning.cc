@@ -16,8 +16,7 @@ namespace cacheinf {
 namespace {
 
 constexpr double kDelayMs = 3;
-constexpr int kFramesToProfile = 60;  // per clip
-constexpr size_t kBandwidths = 5;     // 0, 1, 6.7, 45, 300
+constexpr size_t kBandwidths = 5;  // 0, 1, 6.7, 45, 300
 constexpr size_t kShares = 3;
 constexpr double kMostSecondsToSolve = 20;
 
@@ -63,8 +62,9 @@ ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
   request.threads = config.threads;
   request.settings = SharedSettingsOf(config, model->graph());
   request.clips = wanted.clips;
-  request.frames = kFramesToProfile;
+  request.frames = wanted.frames;
   request.seconds = wanted.seconds;
+  if (wanted.judges) request.decoder = config.model_config.decoder;
   request.read_answer = AnswerReading(model->graph(), config);
   std::string clips;
   for (const std::string& clip : wanted.clips) {
@@ -91,10 +91,24 @@ ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,
 
 Planning::Planning(const ModelProfiles& profiles, double slowdown, const std::vector<int>& cores,
                    std::filesystem::path file)
-    : schedule_(std::make_shared<const Schedule>(Solved(profiles, slowdown, cores))),
+    : Planning(std::make_shared<const Schedule>(Solved(profiles, slowdown, cores)),
+               std::move(file)) {}
+
+Planning::Planning(std::shared_ptr<const Schedule> schedule, std::filesystem::path file)
+    : schedule_(std::move(schedule)),
       model_(schedule_->robot, schedule_->server, Situation()),
       file_(std::move(file)) {
   WriteFile(file_, ToJsonText(*schedule_));
+}
+
+std::shared_ptr<const Planning> Planning::Judged(const Profile& by,
+                                                 std::filesystem::path file) const {
+  auto schedule = std::make_shared<Schedule>(*schedule_);
+  schedule->robot.cache_judged = by.cache_judged;
+  for (size_t i = 0; i < by.codecs.size(); ++i) {
+    schedule->robot.codecs[i].judged = by.codecs[i].judged;
+  }
+  return std::shared_ptr<const Planning>(new Planning(std::move(schedule), std::move(file)));
 }
 
 Situation Planning::SituationOf(double mbit, double work) {

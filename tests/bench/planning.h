@@ -41,6 +41,8 @@ struct ModelProfiles {
 struct ProfilesRequest {
   std::vector<std::string> clips;
   double seconds = 30;           // for each
+  int frames = 60;               // of each clip
+  bool judges = false;           // on the robot, how far answers agree on the clips
   std::filesystem::path folder;  // where profiles are kept
   int robot_core = 0;
   int server_core = 0;
@@ -67,9 +69,16 @@ class Planning {
   // As a robot makes it from the file.
   std::unique_ptr<PlanChooser> MakeChooser(const PlanChooser::Goal& goal) const;
 
+  // The same plans where the robot knows from this profile how far answers agree. Written to
+  // another file.
+  std::shared_ptr<const Planning> Judged(const Profile& by, std::filesystem::path file) const;
+
+  const Profile& robot() const { return schedule_->robot; }
   const std::filesystem::path& file() const { return file_; }
 
  private:
+  Planning(std::shared_ptr<const Schedule> schedule, std::filesystem::path file);
+
   std::shared_ptr<const Schedule> schedule_;
   CostModel model_;
   std::filesystem::path file_;

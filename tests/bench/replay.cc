@@ -71,12 +71,11 @@ double LinkMs(double bytes, const LinkShape& link) {
 
 std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
                                   const ReplayOptions& options) {
-  return Replay(
-      costs.size(), [&](size_t frame) { return costs[frame]; }, options);
+  return Replay([&](int64_t captured) { return costs[FrameOfClip(captured, costs.size())]; },
+                options);
 }
 
-std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of,
-                                  const ReplayOptions& options) {
+std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options) {
   std::vector<AnsweredFrame> answers;
   double now_ms = 0;
   int64_t captured = -1;
@@ -85,7 +84,7 @@ std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of
     now_ms = std::max(now_ms, CapturedMs(captured));
     FrameCost cost;
     if (answers.size() % static_cast<size_t>(options.every) == 0) {
-      cost = cost_of(FrameOfClip(captured + options.first, clip_frames));
+      cost = cost_of(captured + options.first);
       cost.robot_ms *= options.slowdown;
       cost.refresh_ms *= options.slowdown;
       if (options.link && cost.has_server) {
@@ -97,7 +96,7 @@ std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of
     }
     now_ms += cost.robot_ms + cost.link_ms + cost.server_ms;
     answers.push_back({captured, CapturedMs(captured), now_ms, cost});
-    if (options.on_answer) options.on_answer(cost);
+    if (options.on_answer) options.on_answer(answers);
     now_ms += cost.refresh_ms;
   }
   return answers;
@@ -124,23 +123,33 @@ std::optional<double> ContentAgreement::value() const {
   return std::nullopt;
 }
 
-std::optional<double> OnTime(const std::vector<AnsweredFrame>& answers,
-                             const std::vector<SharedContent>& dense, double deadline_ms) {
-  ContentAgreement agreement;
-  size_t newest = 0;
-  // From the first frame with an answer at its deadline.
-  const double begin_ms = std::max(0.0, answers.front().answered_ms - deadline_ms);
-  auto frame = static_cast<int64_t>(std::ceil(begin_ms * kFramesPerSecond / 1000 - 1e-6));
-  for (;; ++frame) {
-    const double due_ms = CapturedMs(frame) + deadline_ms;
-    const auto is_next_in_hand = [&] {
-      return newest + 1 < answers.size() && answers[newest + 1].answered_ms <= due_ms &&
-             answers[newest + 1].captured <= frame;
-    };
-    while (is_next_in_hand()) ++newest;
-    agreement.Add(*answers[newest].cost.content, *dense[FrameOfClip(frame, dense.size())]);
-    if (newest + 1 == answers.size()) return agreement.value();
+std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
+                                  const CameraFrames& frames, double deadline_ms,
+                                  const Mover& move) {
+  std::vector<SharedContent> in_hand;
+  for (int64_t frame = frames.begin; frame < frames.end; ++frame) {
+    const AnsweredFrame* newest = nullptr;
+    for (const AnsweredFrame& answer : answers) {
+      if (answer.answered_ms > CapturedMs(frame) + deadline_ms) break;
+      if (answer.captured > frame) continue;
+      if (newest == nullptr || answer.captured >= newest->captured) newest = &answer;
+    }
+    if (newest == nullptr) newest = &answers.front();
+    const SharedContent& content = newest->cost.content;
+    const bool is_moved = move && newest->captured < frame;
+    in_hand.push_back(is_moved ? move(content, newest->captured, frame) : content);
   }
+  return in_hand;
+}
+
+std::optional<double> OnTime(const std::vector<SharedContent>& in_hand, const CameraFrames& frames,
+                             const std::vector<SharedContent>& dense) {
+  ContentAgreement agreement;
+  int64_t frame = frames.begin;
+  for (const SharedContent& content : in_hand) {
+    agreement.Add(*content, *dense[FrameOfClip(frame++, dense.size())]);
+  }
+  return agreement.value();
 }
 
 double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms) {

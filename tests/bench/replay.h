@@ -1,6 +1,7 @@
 #ifndef CACHEINF_TESTS_BENCH_REPLAY_H_
 #define CACHEINF_TESTS_BENCH_REPLAY_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,12 @@ struct FrameCost {
   std::optional<double> share = {};
   std::string plan = {};                    // in mode cacheinf
   std::optional<double> predicted_ms = {};  // by the robot, for this plan
+  // What the robot expected of the plan's answers, where it is to be in time.
+  struct Promise {
+    double agreement = 0;
+    double in_time = 0;  // a share of them
+  };
+  std::optional<Promise> promise = {};
   SharedContent content = {};
 };
 
@@ -66,30 +73,44 @@ size_t FrameOfClip(int64_t captured, size_t clip_frames);
 // The time of a message on an idle link, in chunks as a channel sends it.
 double LinkMs(double bytes, const LinkShape& link);
 
+// When an answer should be in hand, counted from a frame's capture.
+inline constexpr std::array kDeadlinesMs = {33.0, 66.0, 100.0, 200.0};
+
+// Frames of the camera, all but `end`.
+struct CameraFrames {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+// Those by which cells are compared: as many as a live clip has until it begins anew. The first of
+// them have an answer in hand.
+constexpr CameraFrames kScored = {12, 70};
+inline double ScoredMs(const CameraFrames& frames) {
+  return CapturedMs(frames.end - 1) + kDeadlinesMs.back();
+}
+
 // A cell ends after this many answers, or after this time if there are at least 5.
-constexpr size_t kAnswersOfACell = 60;
+constexpr size_t kMostAnswersOfACell = 100;
 struct CellLength {
-  size_t answers = kAnswersOfACell;
-  double ms = 8000;
+  size_t answers = kMostAnswersOfACell;
+  double ms = ScoredMs(kScored);
 };
 inline bool IsCellOver(size_t answers, double now_ms, const CellLength& length = {}) {
   return answers >= length.answers || (answers >= 5 && now_ms >= length.ms);
 }
 
 struct ReplayOptions {
-  std::optional<LinkShape> link = {};  // none: there is no server
-  double slowdown = 1;                 // of the robot
-  int64_t first = 0;                   // how many frames of the clip the camera is ahead
-  int every = 1;                       // only every k-th answer is computed; the others repeat it
-  size_t answers = kAnswersOfACell;    // at most
-  // What the frames came to.
-  std::function<void(const FrameCost& cost)> on_answer = {};
+  std::optional<LinkShape> link = {};    // none: there is no server
+  double slowdown = 1;                   // of the robot
+  int64_t first = 0;                     // how many frames of the clip the camera is ahead
+  int every = 1;                         // only every k-th answer is computed; the others repeat it
+  size_t answers = kMostAnswersOfACell;  // at most
+  // Hears of each answer, as the last of them.
+  std::function<void(const std::vector<AnsweredFrame>& answers)> on_answer = {};
 };
 
-// The cost of a frame of the clip, without a link.
-using CostOfFrame = std::function<FrameCost(size_t frame)>;
-std::vector<AnsweredFrame> Replay(size_t clip_frames, const CostOfFrame& cost_of,
-                                  const ReplayOptions& options);
+// The cost of one of the camera's frames, without a link.
+using CostOfFrame = std::function<FrameCost(int64_t captured)>;
+std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options);
 
 // `costs` are those of the clip's frames, without a link. (Each was measured right after its
 // predecessor in the clip. That more changes after skipped frames is not replayed.) Ends when a
@@ -112,11 +133,20 @@ class ContentAgreement {
   AnswerContent kind_;
 };
 
-// The agreement of each frame's dense answer with the newest answer, to that frame or an earlier
-// one, that is there `deadline_ms` after its capture; over all frames from the first to the last
-// answer. `dense` has the answers to the clip's frames. REQUIRES: an answer.
-std::optional<double> OnTime(const std::vector<AnsweredFrame>& answers,
-                             const std::vector<SharedContent>& dense, double deadline_ms);
+// An answer to one of the camera's frames as it must look in a later one.
+using Mover = std::function<SharedContent(const SharedContent& answer, int64_t from, int64_t to)>;
+
+// What is in hand of each of the frames `deadline_ms` after its capture: of the answers that are
+// there, the last one to the newest frame that is not after it, moved to it. Without a mover it is
+// repeated. Where nothing is there yet, the first answer counts. REQUIRES: an answer; in the order
+// in which they came.
+std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
+                                  const CameraFrames& frames, double deadline_ms,
+                                  const Mover& move = {});
+
+// How far that agrees with the dense answers to the frames. `dense` has those to the clip's.
+std::optional<double> OnTime(const std::vector<SharedContent>& in_hand, const CameraFrames& frames,
+                             const std::vector<SharedContent>& dense);
 
 // The share of answers that came later than that.
 double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms);

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "tests/bench/mode_checks.h"
@@ -110,29 +113,63 @@ TEST(ReplayTest, ARoundThatTookLongDoesNotCount) {
   EXPECT_EQ(costs[1].content, rounds[0][1].content);
 }
 
-TEST(OnTimeTest, AnAnswerWithinTheDeadlineIsOnTime) {
+int ClassOf(const SharedContent& content) {
+  return std::get<Classification>(*content).best.front().index;
+}
+
+std::vector<int> ClassesInHand(const std::vector<AnsweredFrame>& answers, int64_t end,
+                               double deadline_ms, const Mover& move = {}) {
+  std::vector<int> classes;
+  for (const SharedContent& content : InHand(answers, {0, end}, deadline_ms, move)) {
+    classes.push_back(ClassOf(content));
+  }
+  return classes;
+}
+
+TEST(InHandTest, AnAnswerWithinTheDeadlineIsInHand) {
   const std::vector<AnsweredFrame> answers = {At(0, 99), At(1, CapturedMs(1) + 99)};
-  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 1);
+  EXPECT_EQ(ClassesInHand(answers, 2, 100), (std::vector<int>{0, 1}));
   EXPECT_DOUBLE_EQ(Late(answers, 100), 0);
 }
 
-TEST(OnTimeTest, ALateAnswerLeavesTheOneBeforeInHand) {
+TEST(InHandTest, ALateAnswerLeavesTheOneBeforeInHand) {
   // At 100, 133 and 167 ms the answer to frame 0 is there; at 200 ms that to frame 3.
   const std::vector<AnsweredFrame> answers = {At(0, 50), At(3, 180)};
-  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 2.0 / 4);
+  EXPECT_EQ(ClassesInHand(answers, 4, 100), (std::vector<int>{0, 0, 0, 3}));
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
 }
 
-TEST(OnTimeTest, AnAnswerToALaterFrameDoesNotCount) {
+TEST(InHandTest, AnAnswerToALaterFrameDoesNotCount) {
   std::vector<AnsweredFrame> answers;
   for (int frame = 0; frame < 6; ++frame) answers.push_back(At(frame, CapturedMs(frame) + 20));
-  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 1);
+  EXPECT_EQ(ClassesInHand(answers, 6, 100), (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
 
-TEST(OnTimeTest, BeforeTheFirstAnswerNothingIsCounted) {
-  // Frame 0's answer comes at 250 ms, so it counts from the deadline of frame 5 (267 ms) on.
-  const std::vector<AnsweredFrame> answers = {At(0, 250), At(6, 280)};
-  EXPECT_DOUBLE_EQ(*OnTime(answers, Classes(8), 100), 1.0 / 2);
+TEST(InHandTest, TheFirstAnswerCountsWhereNoneIsThereYet) {
+  EXPECT_EQ(ClassesInHand({At(1, 250), At(6, 280)}, 7, 100),
+            (std::vector<int>{1, 1, 1, 1, 1, 1, 6}));
+}
+
+TEST(InHandTest, AnOlderAnswerIsMovedToTheFrame) {
+  const Mover move = [](const SharedContent& answer, int64_t from, int64_t to) {
+    return Class(ClassOf(answer) + 100 * static_cast<int>(to - from));
+  };
+  EXPECT_EQ(ClassesInHand({At(0, 50), At(3, 180)}, 4, 100, move),
+            (std::vector<int>{0, 100, 200, 3}));
+}
+
+// Frame 1 has the answer to frame 0 at first, moved.
+TEST(InHandTest, OfTwoAnswersToAFrameTheLaterOneCounts) {
+  std::vector<AnsweredFrame> answers = {At(0, 50), At(1, 100), At(1, 150)};
+  answers[1].cost.content = Class(7);
+  EXPECT_EQ(ClassesInHand(answers, 2, 100), (std::vector<int>{0, 7}));
+  EXPECT_EQ(ClassesInHand(answers, 2, 120), (std::vector<int>{0, 1}));
+}
+
+TEST(OnTimeTest, WhatIsInHandAgreesWithTheFramesDenseAnswers) {
+  // The camera's frames 6 to 9 are the clip's 6, 7, 6, 5.
+  const std::vector<SharedContent> in_hand = {Class(6), Class(7), Class(7), Class(5)};
+  EXPECT_DOUBLE_EQ(*OnTime(in_hand, {6, 10}, Classes(8)), 0.75);
 }
 
 TEST(ContentAgreementTest, ASmallerMapIsComparedInTheLargeOnesPixels) {
@@ -147,7 +184,7 @@ nlohmann::ordered_json Row(const std::string& mode, const std::string& measured,
   return {{"model", "net"},         {"clip", "clip"},         {"mode", mode},
           {"mbit", 20.0},           {"speedup", 5.0},         {"measured", measured},
           {"median_ms", median_ms}, {"server_ms", server_ms}, {"active_server", work},
-          {"on_time", 0.5},         {"again_ms", nullptr}};
+          {"deadline_ms", nullptr}, {"again_ms", nullptr}};
 }
 
 TEST(ModeChecksTest, WhatIsWorstComesFirst) {
@@ -216,6 +253,37 @@ TEST(ModeChecksTest, TwoRepetitionsSpreadCounts) {
               again_ms == 96)
         << text;
   }
+}
+
+nlohmann::ordered_json OnTimeRow(const std::string& mode, double deadline_ms, double on_time) {
+  nlohmann::ordered_json row = ChoiceRow(mode, 50);
+  if (mode == "cacheinf") row["deadline_ms"] = deadline_ms;
+  row[OnTimeKey(deadline_ms)] = on_time;
+  row["late"] = 0.25;
+  return row;
+}
+
+// Of two deadlines, one is missed by .05; a planner's plan does not count.
+TEST(ModeChecksTest, WhatIsInHandIsComparedWithTheBestFixedMode) {
+  ModeChecks checks;
+  for (const char* const mode : {"local", "cache", "hp"}) {
+    nlohmann::ordered_json row = OnTimeRow(mode, 33, mode == std::string("cache") ? 0.75 : 0.5);
+    row[OnTimeKey(200)] = mode == std::string("hp") ? 1.0 : 0.9;
+    checks.Add(row);
+  }
+  checks.Add(OnTimeRow("cacheinf", 33, 0.7));
+  checks.Add(OnTimeRow("cacheinf", 200, 0.95));
+  BenchReport report;
+  checks.AddTo(&report);
+  const std::string text = report.Table();
+  EXPECT_NE(text.find("on time, live, all deadlines: cacheinf is within 0.03 of the best mode in "
+                      "50.0 % of 2 cells, 0.050 below at worst"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("33 ms: 0.050 below: 0.700 in hand (0.25 late)"), std::string::npos) << text;
+  EXPECT_NE(text.find("200 ms: cacheinf is within 0.03 of the best mode in 100.0 %"),
+            std::string::npos)
+      << text;
 }
 
 // The profile says 80 of 100; the robot 90 of 100.

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <numbers>
 #include <opencv2/core.hpp>
 #include <random>
-#include <set>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -24,6 +29,7 @@
 #include "tests/bench/mode_subject.h"
 #include "tests/bench/name_server.h"
 #include "tests/bench/replay.h"
+#include "tests/bench/trace_picture.h"
 #include "tests/bench/worker.h"
 #include "tests/testing/places.h"
 
@@ -33,9 +39,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr double kSecondsOfAMode = 16;
-constexpr double kOnTimeMs = 100;
+constexpr double kSecondsOfAMode = 16;  // a lap of the trace
 constexpr double kStepSeconds = 0.25;
+constexpr double kBlackFromSeconds = 6;
+constexpr double kBlackSeconds = 3;
+constexpr double kMostBelow = 0.02;
+constexpr CameraFrames kScoredFrames = {
+    15, static_cast<int64_t>((kSecondsOfAMode + 0.5) * kFramesPerSecond)};
+const char* const kClips[] = {"juggle", "road"};
 
 fs::path OutdoorTrace() { return SharedData("../testbed/bandwidth_outdoors.csv"); }
 
@@ -105,6 +116,21 @@ Steps MostVaried(const Steps& steps, double seconds) {
   return best;
 }
 
+// The same mean, and nothing for a while.
+Steps BlackSteps(const Steps& steps) {
+  Steps black(steps.size(), MeanOf(steps));
+  for (double s = kBlackFromSeconds; s < kBlackFromSeconds + kBlackSeconds; s += kStepSeconds) {
+    black.at(static_cast<size_t>(s / kStepSeconds)) = 0;
+  }
+  return black;
+}
+
+struct Trace {
+  std::string name;
+  Steps steps;
+  std::string link;  // as in a configuration
+};
+
 class TraceBench {
  public:
   TraceBench(const BenchOptions& options, BenchReport* report)
@@ -117,30 +143,31 @@ class TraceBench {
   void Run() {
     PinToCore(place_.cores.robot);
     cv::setNumThreads(1);
-    std::filesystem::create_directories(options_.cache);
-    const std::string link = WriteTrace();
-    // One network, if no other is asked for: yolov5n if it is here.
+    fs::create_directories(options_.cache);
+    const std::vector<Trace> traces = MakeTraces();
     for (const ModeModel* const model : subjects_.Models()) {
-      if (!model->is_live) continue;
-      bool is_done = false;
-      course_.Attempt(model->name, [&] {
-        const std::vector<std::string> clips = subjects_.ClipsOf(*model);
-        if (clips.empty()) throw InputError("there are no clips");
-        Subject subject = subjects_.Make(*model, clips.front(), /*is_for_live=*/true);
-        ModeRunner alone(place_, "");
-        for (const FrameCost& cost : alone.Measure(subject, ModesOf(subject).front())) {
-          subject.dense.push_back(cost.content);
+      if (model->on_time_ms == 0) continue;
+      for (const std::string& clip : subjects_.ClipsOf(*model)) {
+        if (options_.videos.empty() &&
+            std::ranges::find(kClips, ClipName(clip)) == std::end(kClips)) {
+          continue;
         }
-        RunModes(subject, link);
-        is_done = true;
-      });
-      if (is_done && options_.models.empty()) break;
+        course_.Attempt(model->name + " " + ClipName(clip), [&] { RunClip(*model, clip, traces); });
+        if (options_.quick) return AddSum();
+      }
     }
+    AddSum();
   }
 
  private:
-  // Returns the link as in a configuration.
-  std::string WriteTrace() {
+  // What a mode had in hand.
+  struct Ran {
+    std::string mode;
+    double on_time = 0;
+    TraceCourse course;
+  };
+
+  std::vector<Trace> MakeTraces() {
     fs::path trace = options_.trace;
     if (trace.empty() && fs::exists(OutdoorTrace())) trace = OutdoorTrace();
     Steps steps = GeneratedSteps();
@@ -152,42 +179,72 @@ class TraceBench {
     const double scale = options_.mean_mbit > 0 ? options_.mean_mbit / MeanOf(steps) : 1;
     steps = MostVaried(steps, kSecondsOfAMode);
     for (double& mbit : steps) mbit *= scale;
+    const std::string name = trace.empty() ? "generated" : trace.stem().string();
+    return {WriteTrace(name, steps), WriteTrace("black", BlackSteps(steps))};
+  }
+
+  Trace WriteTrace(const std::string& name, const Steps& steps) {
     Steps sorted = steps;
     std::ranges::sort(sorted);
     report_->AddNote(fmt::format(
-        "link: {:.0f} s of {}, scaled by {:.3f}, 3 ms each way: {:.1f} Mbit/s at least, {:.1f} in "
-        "the median, {:.1f} at most",
-        static_cast<double>(steps.size()) * kStepSeconds,
-        trace.empty() ? "a generated trace" : trace.filename().string(), scale, sorted.front(),
+        "link {}: {:.0f} s, again and again, 3 ms each way: {:.1f} Mbit/s at least, {:.1f} in the "
+        "median, {:.1f} at most",
+        name, static_cast<double>(steps.size()) * kStepSeconds, sorted.front(),
         sorted[sorted.size() / 2], sorted.back()));
-    const fs::path file = models_.path() / "trace.csv";
+    const fs::path file = models_.path() / (name + ".csv");
     std::ofstream stream(file);
     stream << "seconds,megabits_per_second\n";
     for (size_t i = 0; i < steps.size(); ++i) {
       stream << fmt::format("{:.2f},{:.4f}\n", static_cast<double>(i) * kStepSeconds, steps[i]);
     }
     if (!stream.flush()) throw std::runtime_error(file.string() + " cannot be written");
-    return file.string() + ",3ms";
+    return {name, steps, file.string() + ",3ms"};
   }
 
-  void RunModes(const Subject& subject, const std::string& link) {
-    ModeRunner runner(place_, link);
-    for (const Mode& mode : ModesOf(subject)) {
-      if (mode.every > 1 || mode.is_small) continue;
-      course_.Attempt(fmt::format("{} {} {}", subject.model->name, subject.clip, mode.name), [&] {
-        const CellLength length = {.answers = 100000, .ms = 1000 * kSecondsOfAMode};
+  void RunClip(const ModeModel& model, const std::string& clip, const std::vector<Trace>& traces) {
+    Subject subject = subjects_.Make(model, clip, /*is_for_live=*/true);
+    ModeRunner alone(place_, "");
+    for (const FrameCost& cost : alone.Measure(subject, ModesOf(subject).front())) {
+      subject.dense.push_back(cost.content);
+    }
+    for (const Trace& trace : traces) RunModes(subject, trace);
+  }
+
+  void RunModes(const Subject& subject, const Trace& trace) {
+    const double deadline_ms = subject.model->on_time_ms;
+    ModeRunner runner(place_, trace.link);
+    std::vector<Mode> modes = ModesOf(subject);
+    std::erase_if(modes, [](const Mode& mode) {
+      const bool is_raw = mode.needs_server && mode.config.server.codec == "raw";
+      return mode.every > 1 || mode.is_small || is_raw ||
+             mode.config.mode == RobotConfig::Mode::kCacheinf;
+    });
+    for (Mode& mode : modes) {
+      if (!mode.is_plain_video) mode.config.deadline_ms = deadline_ms;
+    }
+    modes.push_back(CacheInfMode(subject, deadline_ms));
+    const CellLength length = {.answers = 100000, .ms = ScoredMs(kScoredFrames)};
+    std::vector<Ran> ran;
+    for (const Mode& mode : modes) {
+      const std::string what =
+          fmt::format("{} {} {} {}", subject.model->name, subject.clip, trace.name, mode.name);
+      course_.Attempt(what, [&] {
         const LiveAnswers live = runner.RunLive(
-            subject, mode, kSpeedups.front(), [this] { return course_.is_live_over(); }, length);
-        AddRow(subject, mode, live);
+            subject, mode, kSpeedups.front(), [this] { return course_.is_over(); }, length);
+        ran.push_back(AddRow(subject, trace, mode, live));
       });
     }
+    Compare(subject, trace, ran);
   }
 
-  void AddRow(const Subject& subject, const Mode& mode, const LiveAnswers& live) {
+  Ran AddRow(const Subject& subject, const Trace& trace, const Mode& mode,
+             const LiveAnswers& live) {
+    const double deadline_ms = subject.model->on_time_ms;
     Samples latencies;
     ContentAgreement agreement;
     int changes = 0;
-    std::set<std::string> plans;
+    std::map<std::string, int> plans;
+    Ran ran = {.mode = mode.name, .course = {.name = mode.name, .begin_ms = live.begin_ms}};
     const std::string* before = nullptr;
     for (const AnsweredFrame& answer : live.answers) {
       latencies.ms.push_back(answer.latency_ms());
@@ -196,28 +253,80 @@ class TraceBench {
       const std::string& plan = answer.cost.plan;
       if (before != nullptr && plan != *before) ++changes;
       before = &plan;
-      if (!plan.empty()) plans.insert(plan);
+      if (!plan.empty()) ++plans[plan];
+      ran.course.answers.push_back({answer.captured_ms, answer.latency_ms(), plan});
+    }
+    const auto in_hand = InHand(live.handed_out, kScoredFrames, deadline_ms);
+    const auto on_time = OnTime(in_hand, kScoredFrames, subject.dense);
+    ran.on_time = on_time.value_or(0);
+    for (size_t i = 0; i < in_hand.size(); ++i) {
+      const auto frame = kScoredFrames.begin + static_cast<int64_t>(i);
+      const auto of_frame = OnTime({in_hand[i]}, {frame, frame + 1}, subject.dense);
+      if (of_frame) ran.course.in_hand.emplace_back(CapturedMs(frame), *of_frame);
     }
     report_->AddRow({{"model", subject.model->name},
                      {"clip", subject.clip},
+                     {"trace", trace.name},
                      {"speedup", kSpeedups.front()},
+                     {"deadline_ms", deadline_ms},
                      {"mode", mode.name},
                      {"frames", live.answers.size()},
                      {"p50_ms", latencies.Median()},
                      {"p95_ms", latencies.Quantile(0.95)},
-                     {"on_time", NumberOrNull(OnTime(live.answers, subject.dense, kOnTimeMs))},
-                     {"late", Late(live.answers, kOnTimeMs)},
+                     {"on_time", NumberOrNull(on_time)},
+                     {"late", Late(live.answers, deadline_ms)},
                      {"agreement", NumberOrNull(agreement.value())},
                      {"plan_changes", changes},
                      {"plans", plans.size()}});
-    if (mode.name != "cacheinf") return;
-    std::string text = "cacheinf's plans:";
-    for (const std::string& plan : plans) {
-      const auto frames = std::ranges::count_if(
-          live.answers, [&](const AnsweredFrame& answer) { return answer.cost.plan == plan; });
-      text += fmt::format(" {} ({} frames);", plan, frames);
-    }
+    if (mode.config.mode != RobotConfig::Mode::kCacheinf) return ran;
+    std::string text =
+        fmt::format("{}, {}, {}: cacheinf's plans:", subject.model->name, subject.clip, trace.name);
+    for (const auto& [plan, frames] : plans) text += fmt::format(" {} ({} frames);", plan, frames);
     report_->AddNote(text + " the last: " + live.why);
+    return ran;
+  }
+
+  // `ran` ends with mode cacheinf, if that ran.
+  void Compare(const Subject& subject, const Trace& trace, const std::vector<Ran>& ran) {
+    if (ran.size() < 2 || !ran.back().mode.starts_with("cacheinf")) return;
+    const auto fixed = std::ranges::subrange(ran.begin(), ran.end() - 1);
+    const Ran& chosen = ran.back();
+    const Ran& best = *std::ranges::max_element(fixed, {}, &Ran::on_time);
+    const std::string where =
+        fmt::format("{}, {}, {}", subject.model->name, subject.clip, trace.name);
+    compared_.emplace_back(
+        best.on_time - chosen.on_time,
+        fmt::format("{}: {:.3f} in hand at {:g} ms, the best fixed mode ({}) "
+                    "{:.3f}",
+                    where, chosen.on_time, subject.model->on_time_ms, best.mode, best.on_time));
+    const auto plain = std::ranges::find(ran, "plain-video", &Ran::mode);
+    std::vector<TraceCourse> shown = {chosen.course, best.course};
+    if (plain != ran.end() && &*plain != &best) shown.push_back(plain->course);
+    const fs::path file =
+        fs::absolute(options_.cache / fmt::format("trace-{}-{}-{}.png", subject.model->name,
+                                                  subject.clip, trace.name));
+    DrawTrace({.title = fmt::format("{}, deadline {:g} ms", where, subject.model->on_time_ms),
+               .deadline_ms = subject.model->on_time_ms,
+               .step_ms = 1000 * kStepSeconds,
+               .mbit = trace.steps},
+              shown, file);
+    report_->AddNote("picture: " + file.string());
+  }
+
+  void AddSum() {
+    if (compared_.empty()) return;
+    std::sort(compared_.rbegin(), compared_.rend());
+    const auto above =
+        std::ranges::count_if(compared_, [](const auto& one) { return one.first < 0; });
+    const auto far =
+        std::ranges::count_if(compared_, [](const auto& one) { return one.first > kMostBelow; });
+    report_->AddNote(fmt::format(
+        "cacheinf has more in hand than the best fixed mode in {} of {} runs, and is more than {} "
+        "below in {}; worst first:",
+        above, compared_.size(), kMostBelow, far));
+    for (const auto& [below, text] : compared_) {
+      report_->AddNote(fmt::format("{:+.3f}: {}", -below, text));
+    }
   }
 
   const BenchOptions& options_;
@@ -227,6 +336,7 @@ class TraceBench {
   const TemporaryFolder models_;
   const RunPlace place_;
   ModeSubjects subjects_;
+  std::vector<std::pair<double, std::string>> compared_;
 };
 
 }  // namespace
