@@ -90,9 +90,9 @@ class Fault:
 
 def faults_of(area, file, text):
     """All of a file, whose macros, includes and comments stay."""
-    code = ""
+    code = before = ""
     for number, line in enumerate(text.splitlines()):
-        before = code or before if number else ""
+        before = code or before
         code = line.split("//")[0].rstrip()
         if not code.startswith(" ") or '"' in code or "static_assert" in code:
             continue
@@ -228,8 +228,9 @@ class Trial:
             lines.write(json.dumps([key, result]) + "\n")
 
     def committed(self, file):
-        return subprocess.run(["git", "show", f"HEAD:{file}"], cwd=self.clone, check=True, text=True,
-                              capture_output=True).stdout
+        shown = subprocess.run(["git", "show", f"HEAD:{file}"], cwd=self.clone, check=True,
+                               capture_output=True, text=True)
+        return shown.stdout
 
     def write(self, file, text):
         """Leaves alone what is there already, so that little is built again."""
@@ -272,13 +273,15 @@ class Trial:
             if ended.returncode == 0:
                 return built
             errors = {}  # the first of each file, as others may follow from it
-            for file, line in re.findall(r"([\w/.-]+):(\d+):\d+: (?:fatal )?error", ended.stdout):
+            messages = re.findall(r"([\w/.-]+):(\d+):\d+: (?:fatal )?error", ended.stdout)
+            for file, line in messages:
                 errors.setdefault(file, int(line) - 1)
             found = set()
             for lines in (0, 1, 5):  # an expression of many lines now stands in its first
                 found = found or {number for number, fault in built.items()
                                   for file, line in errors.items()
-                                  if file.endswith(fault.file) and abs(line - fault.number) <= lines}
+                                  if file.endswith(fault.file)
+                                  and abs(line - fault.number) <= lines}
             if not found:
                 sys.exit(f"mutants: the clone does not build\n{ended.stdout[-4000:]}")
             for number in found:
@@ -325,7 +328,8 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     if options.list:
-        for _, fault in zip(range(options.count), drawn(lambda file: (ROOT / file).read_text(), options.seed)):
+        order = drawn(lambda file: (ROOT / file).read_text(), options.seed)
+        for _, fault in zip(range(options.count), order):
             print(f"{fault.area}: {fault}")
         return
     end = time.monotonic() + options.seconds

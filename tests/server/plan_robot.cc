@@ -41,7 +41,7 @@ class LeapingClock final : public Clock {
   void Leap(std::chrono::nanoseconds by) { leapt_ += by; }
 
  private:
-  const SteadyClock steady_;
+  SteadyClock steady_;
   std::chrono::nanoseconds leapt_{};
 };
 
