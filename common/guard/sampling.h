@@ -18,9 +18,6 @@
 
 namespace cacheinf {
 
-// Whether answers by this plan are the robot's own.
-inline bool IsAlone(const Plan& plan) { return plan.kind == Plan::Kind::kLocal; }
-
 // A part of an answer to compute exactly and compare.
 struct Sample {
   int64_t frame = 0;

@@ -30,13 +30,20 @@ struct Plan {
   bool keeps = true;       // results from frame to frame: on the robot, in kRemote on the server
   std::string codec = {};  // kRemote: the picture's codec
   std::vector<Cut> cuts = {};  // kSplit: `after` ascends
+  std::string model = {};      // kLocal: the name of a smaller model; empty: the first one
 
   bool operator==(const Plan&) const = default;
 };
 constexpr Words<3> WordsOf(Plan::Kind) { return {"local", "remote", "split"}; }
 
-// Returns, for example, "local cache", "remote video:libx264 cache", "split 12:400,57:0 dense".
+// Returns, for example, "local cache", "local yolov5n_192x320 dense", "remote video:libx264 cache",
+// "split 12:400,57:0 dense".
 std::string ToText(const Plan& plan);
+
+// Whether the plan's answers are the first model's on the robot itself.
+inline bool IsAlone(const Plan& plan) {
+  return plan.kind == Plan::Kind::kLocal && plan.model.empty();
+}
 
 // The first row of the picture that the robot does not own, if active pixels are spread evenly.
 constexpr int PictureRowsOf(int robot_thousandths, int picture_rows) {
