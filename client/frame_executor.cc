@@ -167,14 +167,14 @@ void FrameExecutor::Begin() {
 }
 
 // The way of every frame, whoever executes it.
-bool FrameExecutor::Advance(Time look_at) {
+bool FrameExecutor::Advance(Time look_at, const Idle& idle) {
   const Progress progress = TakeStep();
   if (progress == Progress::kDone) return true;
   if (progress == Progress::kStepped) return false;
   const Time now = clock_.Now();
   if (progress == Progress::kRefused || now >= give_up_at_) {
     Abandon();
-  } else if (!HasTimeToStandBy(now) || !StandBy()) {
+  } else if (!IsIdle(now) || !TakeIdleStep(idle)) {
     const Time until = std::min({give_up_at_, look_at, now + kLongestWait});
     connection_->channel().WaitForMessage(until);
     clock_.EndWait();
@@ -182,8 +182,19 @@ bool FrameExecutor::Advance(Time look_at) {
   return false;
 }
 
-bool FrameExecutor::Step(Time look_at) {
-  if (!Advance(look_at)) return false;
+bool FrameExecutor::TakeIdleStep(const Idle& idle) {
+  const Time begin = clock_.Now();
+  const bool is_taken = idle ? idle() : StandBy();
+  clock_.EndWait();
+  if (is_taken) {
+    const Time fading = longest_idle_step_ - longest_idle_step_ / 64;
+    longest_idle_step_ = std::max(fading, clock_.Now() - begin);
+  }
+  return is_taken;
+}
+
+bool FrameExecutor::Step(Time look_at, const Idle& idle) {
+  if (!Advance(look_at, idle)) return false;
   if (executing_ == Plan::Kind::kRemote) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
@@ -280,10 +291,9 @@ FrameWork FrameExecutor::CommitDecision() {
 }
 
 // While the server that is waited for is not expected yet, nor the frame due.
-bool FrameExecutor::HasTimeToStandBy(Time now) const {
+bool FrameExecutor::IsIdle(Time now) const {
   if (executing_ != Plan::Kind::kRemote) return false;
-  const Time step = standby_.longest_step;
-  return now + step < std::min(due_, begin_ + patience_.ExpectedOfServer());
+  return now + longest_idle_step_ < std::min(due_, begin_ + patience_.ExpectedOfServer());
 }
 
 bool FrameExecutor::StandBy() {
@@ -300,9 +310,7 @@ bool FrameExecutor::StandBy() {
     (void)reuse_->Commit(state_.Commit());
     standby_.kept_at = clock_.Now();
   }
-  const Time took = clock_.Now() - begin;
-  standby_.longest_step = std::max(standby_.longest_step, took);
-  standby_.took += took;
+  standby_.took += clock_.Now() - begin;
   if (!standby_.is_open && reuse_->decision().kind == FrameDecision::Kind::kChanged) {
     patience_.NoteAlone(Patience::Alone::kWhatChanged, standby_.took);
   }
@@ -314,7 +322,7 @@ void FrameExecutor::BeginStandby() {
   PictureView picture = frame_.picture;
   standby_.picture.assign(picture.pixels, picture.pixels + picture.byte_count());
   picture.pixels = standby_.picture.data();
-  standby_.took = standby_.longest_step = {};
+  standby_.took = {};
   reuse_->MeasureSpreadsIfDue(state_);
   const Verdict verdict = {.forget = verdict_.forget, .level = verdict_.level};
   const FrameDecision& decision = reuse_->Decide(frame_.index, picture, verdict);
@@ -335,7 +343,7 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
   if (decision == nullptr) return std::nullopt;
   if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
-  while (!Advance(kNever)) {
+  while (!Advance(kNever, {})) {
   }
   if (split_) {
     std::optional<Time> took = clock_.Now() - begin_;

@@ -61,12 +61,14 @@ struct Execution : FrameExpense {
 // ready or does not answer in time leaves the frame, or the rest of it, to this state.
 //
 // What this state keeps is kept warm while a server answers: about once a second a decision without
-// an answer brings it up, stage by stage, while a server is waited for or nothing else is to do
-// (StandBy). So the first frame without the server computes what has changed since then.
+// an answer brings it up, stage by stage, in idle time (StandBy). So the first frame without the
+// server computes what has changed since then.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Patience::kNever;
+  // Takes a short step of work that no frame waits for; returns false if there is none.
+  using Idle = std::function<bool()>;
 
   // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
   // configuration does not fit the model or forbids splitting it. `clock` tells this thread what
@@ -114,10 +116,12 @@ class FrameExecutor {
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
   // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns
   // whether the outputs are there; they come, whatever the server does. How long a late server is
-  // waited for is in common/pair/patience.h; a step waits for a message at most until
-  // `look_at`. If this throws, the next decision makes up for it.
+  // waited for is in common/pair/patience.h. Where there is only a server's answer to wait for, a
+  // step is one of `idle` (none: StandBy) as long as that is expected to be over before the answer
+  // comes; else it waits for a message, at most until `look_at`. If this throws, the next decision
+  // makes up for it.
   void Begin();
-  bool Step(Time look_at = kNever);
+  bool Step(Time look_at = kNever, const Idle& idle = {});
   // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
   const Execution& Commit();
   const Execution& last() const { return last_; }
@@ -151,10 +155,11 @@ class FrameExecutor {
   void BeginHere();
   void BeginAlone(ModelState& state, const FrameDecision& decision);
   void BeginDecision(const FrameDecision& decision, Time give_up_at);
-  bool Advance(Time look_at);
+  bool Advance(Time look_at, const Idle& idle);
+  bool TakeIdleStep(const Idle& idle);
   Progress TakeStep();
   void Abandon();
-  bool HasTimeToStandBy(Time now) const;
+  bool IsIdle(Time now) const;
   void BeginStandby();
   void LeaveStandby();
   FrameWork CommitDecision();
@@ -193,10 +198,10 @@ class FrameExecutor {
     bool is_open = false;               // a decision of which stages are left
     std::vector<uint8_t> picture = {};  // of that decision
     Time took{};                        // so far
-    Time longest_step{};                // of the last decision
     std::optional<Time> kept_at = {};   // when the state's last decision was committed
   };
   Standby standby_;
+  Time longest_idle_step_{};  // of the last ones
 
   Plan plan_;
   // Each refers to those before it.

@@ -111,9 +111,9 @@ Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
   return answer;
 }
 
-std::optional<Answer> Robot::Step(nanoseconds look_at) {
+std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool()>& idle) {
   if (repeats_ > 0) return Repeat();
-  if (!executor_->Step(look_at)) return std::nullopt;
+  if (!executor_->Step(look_at, idle)) return std::nullopt;
   return Read();
 }
 
@@ -160,6 +160,10 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
 
 void Robot::NoteAgreement(const Plan& plan, double agreement, double weight) {
   if (chooser_) chooser_->NoteAgreement(plan, agreement, weight);
+}
+
+void Robot::NoteTrial(const Plan& plan, double agreement, double weight) {
+  if (chooser_) chooser_->NoteTrial(plan, agreement, weight);
 }
 
 Answer Robot::Repeat() {

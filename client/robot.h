@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,10 +74,12 @@ class Robot {
                  std::chrono::nanoseconds waited = {});
 
   // The same in steps of one stage at most, so that between two of them the caller can look at the
-  // clock and at newer frames. A step returns the answer once it is there; it waits at most until
-  // `look_at`. REQUIRES: the frame lives until it is answered.
+  // clock and at newer frames. A step returns the answer once it is there; it waits for a server at
+  // most until `look_at`, and meanwhile takes steps of `idle` (FrameExecutor::Step). REQUIRES: the
+  // frame lives until it is answered.
   void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {});
-  std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max());
+  std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max(),
+                             const std::function<bool()>& idle = {});
 
   // The last computed answer as it must look in this frame: the one that has begun or a newer one.
   // `waited` is the answer's. Nothing if nothing was computed since frames have this size. Only
@@ -96,8 +99,11 @@ class Robot {
   // false if nothing is due.
   bool StandBy();
 
-  // What a sample has shown of a plan's answers, for the choice of plans (plan_evidence.h).
+  // Whether there are plans to choose from.
+  bool chooses() const { return chooser_ != nullptr; }
+  // What a sample of a plan's answers, or a trial of one, has shown: plan_evidence.h.
   void NoteAgreement(const Plan& plan, double agreement, double weight);
+  void NoteTrial(const Plan& plan, double agreement, double weight);
 
   // The plan that the last computed answer was computed by, whatever was planned.
   Plan plan() const;

@@ -16,15 +16,18 @@ FrameLoop::Time FromMs(double milliseconds) {
 }  // namespace
 
 FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
-                     HandOut hand_out)
+                     HandOut hand_out, Idle idle)
     : source_(source),
       deadline_(FromMs(deadline_ms)),
       clock_(clock),
       waited_(std::move(waited)),
-      hand_out_(std::move(hand_out)) {}
+      hand_out_(std::move(hand_out)),
+      idle_(std::move(idle)) {}
 
 std::optional<Frame> FrameLoop::Next(Robot& robot) {
-  if (newest_ || source_.HasNext()) LookAround(robot);
+  while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
+  }
+  if (HasNext()) LookAround(robot);
   std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : source_.Next();
   last_look_ = clock_.Now();
   return next;
@@ -36,7 +39,7 @@ Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
   longest_gap_before_ = std::exchange(longest_gap_, Time(0));
   while (true) {
     LookAround(robot);
-    if (std::optional<Answer> answer = robot.Step(LookAt())) {
+    if (std::optional<Answer> answer = robot.Step(LookAt(), idle_)) {
       current_.is_answered = true;
       return *std::move(answer);
     }

@@ -36,12 +36,14 @@ class FrameLoop {
   using Waited = std::function<Time(const Frame& frame)>;
   // Takes a moved answer; `is_last`: the frame gets no other.
   using HandOut = std::function<void(const Frame& frame, const Answer& answer, bool is_last)>;
+  // Takes a short step of work that no frame waits for; returns false if there is none.
+  using Idle = std::function<bool()>;
 
   // Source and clock must outlive this. `deadline_ms` 0: none.
   FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
-            HandOut hand_out);
+            HandOut hand_out, Idle idle = {});
 
-  // Returns the next frame to compute. Waits for it.
+  // Returns the next frame to compute. Waits for it, in idle steps; a record waits for these.
   std::optional<Frame> Next(Robot& robot);
 
   // Whether a frame waits, so that Next returns at once.
@@ -73,6 +75,7 @@ class FrameLoop {
   const Clock& clock_;
   const Waited waited_;
   const HandOut hand_out_;
+  const Idle idle_;
   Open current_;
   std::optional<Frame> newest_;  // that came while the current one is computed
   Open open_newest_;

@@ -249,7 +249,8 @@ class Run {
             [this](const Frame& frame, const Answer& answer, bool is_last) {
               publisher_.Publish(frame, answer);
               summary_.AddMoved(answer, is_last);
-            }),
+            },
+            [this] { return TakeIdleStep(); }),
         guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock),
         robot_(std::in_place, model, config, clock),
         publisher_(config, *robot_, source),
@@ -273,10 +274,7 @@ class Run {
   // Returns the source's next frame. While it waits for a live one, a robot with a server measures
   // itself. A recording leaves no time for that: what its frames take corrects rough figures.
   std::optional<Frame> Next() {
-    const bool is_idle = source_.is_live() && robot_->link_statistics();
-    while (is_idle && !loop_.HasNext() && robot_->StandBy()) {
-    }
-    const bool measures = is_idle && profile_;
+    const bool measures = source_.is_live() && robot_->link_statistics() && profile_;
     if (measures) profile_->Resume();
     std::optional<Frame> frame = loop_.Next(*robot_);
     if (measures) profile_->Pause();
@@ -383,9 +381,7 @@ class Run {
     if (guard_) BeginSample(answer);
     step.current = FrameStep::kRefresh;
     Refresh(frame, answer);
-    step.current = FrameStep::kGuard;
     if (trial_) trial_->Offer(robot_->model_picture());
-    UseIdleTime();
   }
 
   void Refresh(const Frame& frame, const Answer& answer) {
@@ -417,17 +413,28 @@ class Run {
     while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
   }
 
-  // Until the next frame comes; a record waits.
-  void UseIdleTime() {
-    const auto is_idle = [this] { return !source_.is_live() || !loop_.HasNext(); };
-    while (guard_ && guard_->is_open() && is_idle()) StepGuard();
-    if (!trial_) return;
-    guard_clock_.EndWait();
-    while (is_idle() && trial_->Step()) (void)guard_clock_.Now();
-    while (const auto result = trial_->TakeResult()) {
-      const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = result->codec};
-      robot_->NoteAgreement(plan, result->agreement, result->weight);
+  // All that idle time goes to, between two frames and while a server is waited for, most urgent
+  // first. Returns false if there is nothing to do.
+  bool TakeIdleStep() {
+    if (guard_ && guard_->is_open()) {
+      StepGuard();
+      return true;
     }
+    return robot_->StandBy() || StepTrial();
+  }
+
+  bool StepTrial() {
+    if (!trial_) return false;
+    guard_clock_.EndWait();
+    const bool is_taken = trial_->Step();
+    (void)guard_clock_.Now();
+    while (robot_->chooses()) {
+      const auto result = trial_->TakeResult();
+      if (!result) break;
+      const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = result->codec};
+      robot_->NoteTrial(plan, result->agreement, result->weight);
+    }
+    return is_taken;
   }
 
   void StepGuard() {

@@ -99,9 +99,12 @@ class Guard {
   std::optional<JudgedSample> Step();
   // Takes the Steps left. REQUIRES: a sample is open.
   std::optional<JudgedSample> Finish();
-  // Whether the open sample is of the robot's own answer, and another one is due. Finish it then:
-  // where there is never time for a step, nothing else would find what the cache gets wrong.
-  bool is_overdue() const { return sampling_.is_overdue() && IsAlone(sample_->plan); }
+  // Whether another sample is due, and the open one is of an answer that the robot worked on to the
+  // end. Finish it then: where there is never time for a step, nothing else would find what such
+  // answers get wrong. (A robot that sends pictures waits for their answers.)
+  bool is_overdue() const {
+    return sampling_.is_overdue() && sample_->plan.kind != Plan::Kind::kRemote;
+  }
 
   // See Sampling.
   GuardState state(const Plan& plan) const { return sampling_.state(plan); }

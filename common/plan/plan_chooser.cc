@@ -349,9 +349,9 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
-  // Rows that change hands are computed anew, whatever the scene does.
+  // Rows that change hands are computed anew, whatever the scene does; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
-  if (frames_of_plan_ == 0 && (was_split || is_split_)) seen.reset();
+  if ((was_split || is_split_) && (frames_of_plan_ == 0 || seen >= 1.0)) seen.reset();
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
     const bool is_first = frames_unseen_ >= kFramesTrusted;
@@ -515,13 +515,16 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
     if (other == nullptr) return text;
     return text + fmt::format(", {}: {:.1f} ms", ToText(other->plan), other->prediction.latency_ms);
   }
-  std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f})", ToText(planned.plan),
+  const auto assumed = [this](const Candidate& candidate) {
+    return evidence_.IsAgreementKnown(candidate.plan) ? "" : ", agreement assumed";
+  };
+  std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f}{})", ToText(planned.plan),
                                  ShareText(planned.in_hand), goal_.deadline_ms,
-                                 evidence_.P95Ms(planned.plan, planned_ms));
+                                 evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
   if (other == nullptr) return text;
   const double late = evidence_.Late(other->plan, other->prediction.latency_ms, goal_.deadline_ms);
-  return text + fmt::format("; {} {} (late {})", ToText(other->plan), ShareText(other->in_hand),
-                            ShareText(late));
+  return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(other->in_hand),
+                            ShareText(late), assumed(*other));
 }
 
 }  // namespace cacheinf

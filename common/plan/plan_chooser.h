@@ -92,14 +92,17 @@ class PlanChooser {
   void NoteAgreement(const Plan& plan, double agreement, double weight) {
     evidence_.NoteAgreement(plan, agreement, weight);
   }
+  void NoteTrial(const Plan& plan, double agreement, double weight) {
+    evidence_.NoteTrial(plan, agreement, weight);
+  }
   void NoteMoved(double agreement, double weight) { evidence_.NoteMoved(agreement, weight); }
   const PlanEvidence& evidence() const { return evidence_; }
 
   const Situation& situation() const { return situation_; }
   const Prediction& prediction() const { return prediction_; }  // of the last choice
   // Why the last plan was taken, in one line: "remote video cache: 21.0 ms, local cache: 34.0 ms",
-  // on time "remote video cache: .97 in hand at 100 ms (p95 62); local dense .81 (late .31)". If
-  // the second is better, the line says why it was not taken.
+  // on time "remote video cache: .97 in hand at 100 ms (p95 62); local dense .81 (late .31)", with
+  // what is assumed rather than known. If the second is better, the line says why it was not taken.
   std::string Reason() const;
 
  private:

@@ -15,6 +15,7 @@ constexpr int kFramesRemembered = 300;
 // What a sample's weight is still worth after another one of weight 1: the last seven count.
 constexpr double kAfterAnother = 0.85;
 const double kAfterAFrame = std::exp(-1.0 / kFramesRemembered);
+constexpr double kTrialsRemembered = 16;  // of weight 1
 
 }  // namespace
 
@@ -54,6 +55,13 @@ void PlanEvidence::Assume(const Plan& plan, double agreement, double weight) {
   if (weight > 0) assumed_[WayOf(plan)] = {agreement, weight};
 }
 
+void PlanEvidence::NoteTrial(const Plan& plan, double agreement, double weight) {
+  if (weight <= 0) return;
+  auto& [mean, known] = tried_[WayOf(plan)];
+  mean += (agreement - mean) * weight / (known + weight);
+  known = std::min(known + weight, kTrialsRemembered);
+}
+
 void PlanEvidence::GoOnFrom(const PlanEvidence& before) {
   std::map<std::string, Assumed> assumed = std::move(assumed_);
   *this = before;
@@ -91,10 +99,19 @@ double PlanEvidence::Beginning(const Plan& plan, double unknown) const {
     return Agreement(Plan(), unknown) * Agreement(dense, unknown);
   }
   if (!plan.keeps && plan.model.empty() && WhyNotExact(plan, {}).empty()) return 1;
-  const auto assumed = assumed_.find(WayOf(plan));
-  if (assumed == assumed_.end()) return unknown;
-  const auto [agreement, weight] = assumed->second;
-  return (unknown + weight * agreement) / (1 + weight);
+  double sum = unknown;
+  double sum_of_weights = 1;
+  for (const std::map<std::string, Assumed>* shown : {&assumed_, &tried_}) {
+    const auto found = shown->find(WayOf(plan));
+    if (found == shown->end()) continue;
+    sum += found->second.weight * found->second.agreement;
+    sum_of_weights += found->second.weight;
+  }
+  return sum / sum_of_weights;
+}
+
+bool PlanEvidence::IsAgreementKnown(const Plan& plan) const {
+  return HopedAgreement(plan) - Agreement(plan) <= (1 - kUnknown) / 2;
 }
 
 std::vector<double> PlanEvidence::RatiosOf(const Plan& plan) const {

@@ -21,10 +21,10 @@ namespace cacheinf {
 //
 // Agreement is known by way of computing: local with a cache; each smaller model, and each codec
 // and its server, with a cache and without; split likewise. Alone and dense it is 1. Others begin
-// at .95, or 1 for a dense server that gets all bits, or what a clip has shown; the cache of a
-// smaller model, or a server's behind a codec or split, begins as the robot's own, times what is
-// known without it. The beginning counts as one sample. Of two samples the later one counts more,
-// and while a way is not followed it gets back to its beginning: two thirds of the way in 300
+// at .95, or 1 for a dense server that gets all bits, or what a clip or trials have shown; the
+// cache of a smaller model, or a server's behind a codec or split, begins as the robot's own, times
+// what is known without it. The beginning counts as one sample. Of two samples the later one counts
+// more, and while a way is not followed it gets back to its beginning: two thirds of the way in 300
 // frames.
 class PlanEvidence {
  public:
@@ -38,6 +38,10 @@ class PlanEvidence {
 
   // How well a clip has shown the plan to agree, by samples of this weight: where it begins.
   void Assume(const Plan& plan, double agreement, double weight);
+
+  // How well the plan would have agreed on a picture of the robot's: where it begins from now on.
+  // The last trials count, however old they are.
+  void NoteTrial(const Plan& plan, double agreement, double weight);
 
   // How well the answer to an earlier frame, moved with the scene, agreed with the one then
   // computed: what is in hand when that is late. Until it is known, one sample of .75.
@@ -55,6 +59,8 @@ class PlanEvidence {
   double Agreement(const Plan& plan) const { return Agreement(plan, kUnknown); }
   // The same if what is not known is as good as it can be.
   double HopedAgreement(const Plan& plan) const { return Agreement(plan, 1); }
+  // Whether more was seen of it than is assumed.
+  bool IsAgreementKnown(const Plan& plan) const;
   double moved() const { return moved_.Mean(kUnknownMoved); }
 
   // Of frames that are predicted to take so long. The deadline is above 0.
@@ -102,6 +108,7 @@ class PlanEvidence {
 
   std::array<Times, 3> times_;              // by Plan::Kind
   std::map<std::string, Assumed> assumed_;  // by WayOf
+  std::map<std::string, Assumed> tried_;    // likewise
   std::map<std::string, Samples> samples_;  // likewise
   Samples moved_;
   bool is_exact_ = false;

@@ -363,6 +363,8 @@ TEST(PlanChooser, RowsThatChangeHandsSayNothingOfTheScene) {
   const double hoped = chooser.situation().robot_work;
   chooser.Note(Took{.executed = Plan::Kind::kSplit, .latency_ms = 100, .share = 1.0});
   EXPECT_EQ(chooser.situation().robot_work, hoped);
+  chooser.Note(Took{.executed = Plan::Kind::kSplit, .latency_ms = 100, .share = 1.0});
+  EXPECT_EQ(chooser.situation().robot_work, hoped);
   chooser.Note(Took{.executed = Plan::Kind::kSplit, .latency_ms = 100, .share = 0.25});
   EXPECT_EQ(chooser.situation().robot_work, 0.25);
   ASSERT_EQ(chooser.Choose(kDown), Plan());

@@ -97,6 +97,24 @@ TEST(PlanEvidenceTest, AWayThatAClipHasShownGetsBackToThat) {
   EXPECT_NEAR(next.Agreement(jpeg), begun, 1e-3);
 }
 
+TEST(PlanEvidenceTest, TheLastTrialsCountHoweverOldTheyAre) {
+  PlanEvidence evidence;
+  const Plan jpeg = Remote("jpeg:85", false);
+  EXPECT_FALSE(evidence.IsAgreementKnown(jpeg));
+  evidence.NoteTrial(jpeg, 0.9, 1);
+  evidence.NoteTrial(jpeg, 0.6, 2);
+  EXPECT_DOUBLE_EQ(evidence.Agreement(jpeg), (0.95 + 0.9 + 2 * 0.6) / 4);
+  EXPECT_TRUE(evidence.IsAgreementKnown(jpeg));
+  EXPECT_FALSE(evidence.IsAgreementKnown(Remote("jpeg:85", true))) << "nor is the cache's";
+  for (int i = 0; i < 3000; ++i) evidence.NoteFollowed(Local(false));
+  PlanEvidence next;
+  next.Assume(jpeg, 0.8, 4);
+  next.GoOnFrom(evidence);
+  EXPECT_DOUBLE_EQ(next.Agreement(jpeg), (0.95 + 0.9 + 2 * 0.6 + 4 * 0.8) / 8);
+  for (int i = 0; i < 100; ++i) next.NoteTrial(jpeg, 0.2, 1);
+  EXPECT_NEAR(next.Agreement(jpeg), (0.95 + 4 * 0.8 + 16 * 0.2) / 21, 1e-3) << "scenes change";
+}
+
 TEST(PlanEvidenceTest, ANewBeginningReplacesTheOldOneAndOthersStay) {
   PlanEvidence before;
   before.Assume(Remote("jpeg:85", false), 0.5, 1e6);

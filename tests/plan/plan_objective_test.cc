@@ -209,12 +209,14 @@ TEST_F(PlanObjectiveTest, SaysWhatIsInHandAndWhatElseWouldBe) {
   quick.Pursue(kOnTime);
   Follow(quick, kDown, 120);
   EXPECT_EQ(quick.Reason(),
-            "local dense: 1.00 in hand at 100 ms (p95 24); local cache .95 (late .00)");
+            "local dense: 1.00 in hand at 100 ms (p95 24); local cache .95 (late .00, agreement "
+            "assumed)");
   PlanChooser slow = ChooserOf(SlowerRobot());
   slow.Pursue(kOnTime);
   Follow(slow, kDown, 120);
   EXPECT_EQ(slow.Reason(),
-            "local cache: .95 in hand at 100 ms (p95 58); local dense .71 (late 1.00)");
+            "local cache: .95 in hand at 100 ms (p95 58, agreement assumed); local dense .71 (late "
+            "1.00)");
   before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 1, 1); };
   Follow(quick, kDown, 120);
   EXPECT_EQ(quick.Reason(),
