@@ -109,8 +109,10 @@ PlanChooser::PlanChooser(const Profile& robot)
     : PlanChooser(robot, AsServer(robot), [](const Situation&) { return std::vector<Plan>(); }) {}
 
 void PlanChooser::AddModel(const std::string& name, const Profile& robot) {
+  Profile with_first = robot;
+  with_first.fit_ms += model_.robot().fit_ms;  // every frame is fitted to the first model, too
   smaller_models_.erase(name);
-  smaller_models_.emplace(name, CostModel(robot, AsServer(robot), Situation()));
+  smaller_models_.emplace(name, CostModel(with_first, AsServer(with_first), Situation()));
 }
 
 void PlanChooser::Pursue(const Goal& goal) {
