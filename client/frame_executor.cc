@@ -50,8 +50,8 @@ StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_s
   return options;
 }
 
-// Returns the mode's plan; mode cacheinf begins with it.
-Plan PlanOf(const RobotConfig& config, const Graph& graph) {
+// Returns the mode's plan, for every frame; mode cacheinf begins with it.
+Plan BasePlanOf(const RobotConfig& config, const Graph& graph) {
   const ServerLinkConfig& server = config.server;
   const bool keeps = server.server_mode == ServerLinkConfig::ServerMode::kCache;
   if (config.mode == Mode::kRemote) {
@@ -59,6 +59,12 @@ Plan PlanOf(const RobotConfig& config, const Graph& graph) {
   }
   if (config.mode != Mode::kSplit) return {};
   return {.kind = Plan::Kind::kSplit, .keeps = keeps, .cuts = ParseCuts(server.cuts, graph)};
+}
+
+Plan PlanOf(const RobotConfig& config, const Graph& graph) {
+  Plan plan = BasePlanOf(config, graph);
+  if (config.mode != Mode::kCacheinf) plan.every = config.track;
+  return plan;
 }
 
 std::vector<Scheme> SchemesOf(const Graph& graph) {
@@ -450,9 +456,8 @@ void FrameExecutor::Check(const Plan& plan) const {
 }
 
 void FrameExecutor::Follow(const Plan& plan) {
-  if (plan == plan_) return;
-  plan_ = plan;
-  if (connection_ != nullptr) Join();
+  const Plan before = std::exchange(plan_, plan);
+  if (BaseOf(plan) != BaseOf(before) && connection_ != nullptr) Join();
 }
 
 std::optional<message::Schedule> FrameExecutor::TakeSchedule() {

@@ -83,7 +83,7 @@ class FrameExecutor {
 
   // Follows the plan from the next frame on. Modes remote and split always follow the configured
   // plan; only mode cacheinf may change it. The robot computes alone until a server is ready for
-  // it. REQUIRES: a plan that passes Check.
+  // it. Which frames are computed, it leaves to the caller. REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
   // How well the plan's answers, and others, are expected to agree with dense ones: for how long
   // the server is waited for.

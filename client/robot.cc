@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <variant>
 
@@ -35,11 +34,6 @@ bool MaySplit(const RobotConfig& config, bool has_server) {
   if (config.mode != RobotConfig::Mode::kCacheinf || !has_server) return false;
   const ReuseSettings settings = Resolve(config.cache, config.tracker.change);
   return !settings.is_by_warp() && settings.change_policy().can_split();
-}
-
-int MostRepeats(const RobotConfig& config) {
-  if (config.mode == RobotConfig::Mode::kStale) return std::numeric_limits<int>::max();
-  return config.mode == RobotConfig::Mode::kEveryK ? config.every - 1 : 0;
 }
 
 bool Fits(const PictureFit& fit, const Picture& picture) {
@@ -100,8 +94,7 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),
           ScheduleReader::Rules{[this](const Plan& plan) { return executor_->WhyNotFollow(plan); },
-                                [this](const Plan& plan) { executor_->Check(plan); }})),
-      most_repeats_(MostRepeats(config)) {
+                                [this](const Plan& plan) { executor_->Check(plan); }})) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
   for (const SmallerModel& model : smaller) {
     smaller_.push_back(std::make_unique<Smaller>(model, config, state().graph(), clock_, clock));
@@ -145,11 +138,12 @@ void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited
   executor_->MeetServer([this] { return HasSchedule(); });
   begin_ = clock_.Now();
   Fit(frame);
+  frame_ = &frame;
   current_ = EmptyAnswer(frame, waited);
   moved_content_.reset();
-  if (verdict.forget) kept_.reset();
-  repeats_ = kept_ && repeats_ < most_repeats_ ? repeats_ + 1 : 0;
-  if (repeats_ == 0) BeginComputing(frame, verdict);
+  ++frames_since_;
+  is_tracked_ = !verdict.forget && moved_.has_answer() && frames_since_ < answering().plan().every;
+  if (!is_tracked_) BeginComputing(frame, verdict);
 }
 
 Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
@@ -163,26 +157,28 @@ Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
 }
 
 std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool()>& idle) {
-  if (repeats_ > 0) return Repeat();
+  if (is_tracked_) return Track();
   if (!answering().Step(look_at, idle)) return std::nullopt;
   return Read();
 }
 
-std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict& verdict) {
+std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Verdict& verdict) {
   clock_.EndWait();
   const auto begin = clock_.Now();
-  std::optional<FrameWork> work = answering().Refresh(fitted_picture(), verdict);
-  if (config_.mode == RobotConfig::Mode::kStale && kept_->computed_from != frame.index) {
-    current_.computed_from = frame.index;
-    BeginComputing(frame, verdict);
-    while (!answering().Step()) {
-    }
-    (void)Read();
-    work.emplace();
-  }
+  std::optional<FrameWork> work;
+  if (!is_tracked_) work = answering().Refresh(fitted_picture(), verdict);
   const nanoseconds took = clock_.Now() - begin;
+  if (chooser_) TryMoving();
   if (!work) return std::nullopt;
   return Refreshed{*work, took};
+}
+
+void Robot::TryMoving() {
+  const AnswerContent* const computed = is_tracked_ ? nullptr : &moved_.answer();
+  const auto result = moved_trial_.Offer(computed, model_picture(), fit());
+  if (!result) return;
+  chooser_->NoteMoved(result->agreement, result->weight, result->frames);
+  chooser_->NoteMovingTook(result->took + prepared_ - begin_);
 }
 
 bool Robot::StandBy() {
@@ -203,9 +199,7 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   answer.is_moved = true;
   answer.computed_from = moved_from_;
   answer.content = moved_.MoveTo(picture, fit());
-  const bool has_moved = std::holds_alternative<Detections>(answer.content) ||
-                         std::holds_alternative<Keypoints>(answer.content);
-  if (is_current && has_moved) moved_content_ = answer.content;
+  if (is_current && MovedAnswer::Moves(answer.content)) moved_content_ = answer.content;
   answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
@@ -218,11 +212,13 @@ void Robot::NoteTrial(const Plan& plan, double agreement, double weight) {
   if (chooser_) chooser_->NoteTrial(plan, agreement, weight);
 }
 
-Answer Robot::Repeat() {
-  Answer answer = current_;
-  answer.computed_from = kept_->computed_from;
-  answer.content = kept_->content;
+Answer Robot::Track() {
+  if (fit_) Resize(*frame_, *fit_, pixels_);
+  Answer answer = *Moved(*frame_, current_.times.waited);
   answer.times.preprocess = clock_.Now() - begin_;
+  if (!chooser_) return answer;
+  answer.plan = PlanText();
+  chooser_->NoteMovingTook(answer.times.preprocess);
   return answer;
 }
 
@@ -253,16 +249,16 @@ Answer Robot::Read() {
   static_cast<FrameExpense&>(answer) = execution;
   answer.content = by_smaller_ == nullptr ? reader_.Read(outputs(), Seen())
                                           : by_smaller_->reader.Read(outputs(), Seen(), *fit_);
-  if (moved_content_ && chooser_) NoteMoved(answer.content);
+  if (moved_content_ && chooser_ && !has_changed_model_) NoteMoved(answer.content);
   moved_content_.reset();
-  moved_.Keep(answer.content, config_.deadline_ms > 0 ? model_picture() : PictureView());
+  const bool will_move = config_.deadline_ms > 0 || answering().plan().every > 1;
+  moved_.Keep(answer.content, will_move ? model_picture() : PictureView());
   moved_from_ = answer.computed_from;
-  if (most_repeats_ > 0) kept_ = answer;
+  frames_since_ = 0;
   answer.times.waited = current_.times.waited;
   answer.times.preprocess = prepared_ - begin_;
   answer.times.compute = computed - prepared_;
   answer.times.decode = clock_.Now() - computed;
-  repeats_ = 0;
   decode_ = answer.times.decode;
   if (chooser_) NoteFrame(answer);
   return answer;
@@ -304,14 +300,17 @@ void Robot::FollowPlan() {
   }
   const Plan& plan = chooser_->Choose(link);
   const auto by = std::ranges::find(smaller_, plan.model, &Smaller::name);
-  by_smaller_ = by == smaller_.end() ? nullptr : by->get();
+  const Smaller* const before =
+      std::exchange(by_smaller_, by == smaller_.end() ? nullptr : by->get());
+  has_changed_model_ = by_smaller_ != before;
+  if (has_changed_model_) moved_trial_.Forget();
   if (by_smaller_ != nullptr) {
     executor_->Follow({});
     return by_smaller_->executor.Follow(plan);
   }
   executor_->Follow(plan);
   const PlanEvidence& evidence = chooser_->evidence();
-  const double agreement = evidence.Agreement(plan);
+  const double agreement = evidence.Agreement(BaseOf(plan));
   // That the robot alone would be better is the chooser's to say.
   executor_->Expect({.server = agreement,
                      .alone = std::min(agreement, evidence.Agreement(Plan())),
@@ -320,7 +319,7 @@ void Robot::FollowPlan() {
 
 void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = answering().last();
-  answer.plan = ToText(plan());
+  answer.plan = PlanText();
   if (execution.kind == answering().plan().kind) {
     answer.predicted = std::chrono::duration_cast<nanoseconds>(
         std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
@@ -333,13 +332,19 @@ void Robot::NoteFrame(Answer& answer) {
                   .gave_up = execution.gave_up});
 }
 
+std::string Robot::PlanText() const {
+  Plan followed = plan();
+  followed.every = answering().plan().every;
+  return ToText(followed);
+}
+
 // How well the frame's moved answer agrees with its own.
 void Robot::NoteMoved(const AnswerContent& content) {
   const OutputNumbers none;
   Agreement agreement;
   agreement.Add(*moved_content_, none, content, none);
   const AgreementMeasure measure = agreement.measure();
-  if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight);
+  if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight, frames_since_);
 }
 
 std::string Robot::WhyPlan() const {
@@ -376,8 +381,8 @@ void Robot::Fit(const Frame& frame) {
   }
   fit_ = std::move(fit);
   // Kept results are of another picture.
-  kept_.reset();
   moved_.Forget();
+  moved_trial_.Forget();
   executor_->SetPlaceOfFrames(fit_->place());
   for (size_t i = 0; i < smaller.size(); ++i) {
     smaller_[i]->fit = std::move(smaller[i]);
@@ -445,11 +450,11 @@ bool Robot::sees_moved() const {
 
 Plan Robot::plan() const {
   const Plan& planned = answering().plan();
-  return answering().last().kind == planned.kind ? planned : Plan();
+  return answering().last().kind == planned.kind ? BaseOf(planned) : Plan();
 }
 
 const FrameDecision* Robot::decision() const {
-  return repeats_ > 0 ? nullptr : answering().last().decision;
+  return is_tracked_ ? nullptr : answering().last().decision;
 }
 
 FrameOutputs Robot::outputs() const { return answering().outputs(); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/answer/answer.h"
+#include "client/moved_trial.h"
 #include "client/server_peer.h"
 #include "common/answer/answers.h"
 #include "common/answer/moved_answer.h"
@@ -47,14 +48,14 @@ class UnfitFrame : public InputError {
 // Answers frames one after the other, depending on the mode:
 //   dense    computes every frame.
 //   cache    computes what changed in each frame (common/reuse/reuse.h).
-//   stale    answers at once with the last frame's result, then computes the frame.
-//   every-k  computes every k-th frame and repeats its answer for those between.
 //   remote   sends pictures to a server, which computes them.
 //   split    computes what changed in each frame, some rows of it on a server.
 //   cacheinf computes each frame the way that is best by the objective: alone, by this model or a
 //            smaller one, remote or split.
-// In the last three, a frame without a server is answered as in mode cache. Every mode computes a
-// frame whose size differs from the one before.
+// In the last three, a frame without a server is answered as in mode cache. If the configuration
+// tells it to `track`, or mode cacheinf's plan does, every mode computes every k-th frame only, and
+// moves its answer to those between (Moved). It computes a frame whose size differs from the one
+// before.
 class Robot {
  public:
   // The model takes one input: a picture where frames are pictures (see graph.picture), else the
@@ -91,16 +92,17 @@ class Robot {
 
   // The last computed answer as it must look in this frame: the one that has begun or a newer one.
   // `waited` is the answer's. Nothing if nothing was computed since frames have this size. Only
-  // with a deadline is it moved rather than repeated.
+  // with a deadline or a plan that tracks is it moved rather than repeated.
   std::optional<Answer> Moved(const Frame& frame, std::chrono::nanoseconds waited);
 
   struct Refreshed {
     FrameWork work;
     std::chrono::nanoseconds took{};
   };
-  // Prepares for the next frame once the answer to this one is out. Returns nothing if there was
-  // nothing to do. `verdict` is the next frame's, as far as it is known.
-  // REQUIRES: the frame of the last Process, which answered it.
+  // Prepares for the next frame once the answer to this one is out, and in mode cacheinf tries now
+  // and then how well answers move. Returns nothing if there was nothing to prepare. `verdict` is
+  // the next frame's, as far as it is known. REQUIRES: the frame of the last Process, which
+  // answered it.
   std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {});
 
   // Takes a step of keeping its own results warm while a server answers, for idle time. Returns
@@ -113,13 +115,14 @@ class Robot {
   void NoteAgreement(const Plan& plan, double agreement, double weight);
   void NoteTrial(const Plan& plan, double agreement, double weight);
 
-  // The plan that the last computed answer was computed by, whatever was planned.
+  // The plan that the last computed answer was computed by, whatever was planned; it says nothing
+  // of how often a frame is computed.
   Plan plan() const;
 
-  // The decision executed last; null if the last answer repeats an earlier one or is a server's.
+  // The decision executed last; null if the last answer is an earlier one's or a server's.
   const FrameDecision* decision() const;
 
-  // The last answer's, until Refresh; NaN where a server left out what no answer reads
+  // The last computed answer's, until Refresh; NaN where a server left out what no answer reads
   // (shared_settings.h). Those of a smaller model differ in size.
   FrameOutputs outputs() const;
 
@@ -159,12 +162,14 @@ class Robot {
   FrameExecutor& answering() const;
   void NoteFrame(Answer& answer);
   void NoteMoved(const AnswerContent& content);
+  void TryMoving();
+  std::string PlanText() const;
   std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;
   void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
   PictureView Resize(const Frame& frame, const PictureFit& fit, std::vector<uint8_t>& pixels) const;
   PictureView fitted_picture() const;
-  Answer Repeat();
+  Answer Track();
   Answer EmptyAnswer(const Frame& frame, std::chrono::nanoseconds waited) const;
   void BeginComputing(const Frame& frame, const Verdict& verdict);
   Answer Read();
@@ -178,24 +183,25 @@ class Robot {
   std::unique_ptr<PlanChooser> chooser_;  // once there is a schedule, or smaller models' profiles
   bool has_schedule_ = false;
   std::vector<std::unique_ptr<Smaller>> smaller_;
-  Smaller* by_smaller_ = nullptr;  // that computes the current frame; null: the first model
+  Smaller* by_smaller_ = nullptr;   // that computes the current frame; null: the first model
+  bool has_changed_model_ = false;  // since the last computed frame
 
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture
 
-  // The frame that is being answered, all but its content.
-  Answer current_;
+  const Frame* frame_ = nullptr;  // that is being answered
+  Answer current_;                // to it, all but its content
   std::chrono::nanoseconds begin_{};
   std::chrono::nanoseconds prepared_{};
 
   MovedAnswer moved_;
   int64_t moved_from_ = 0;                      // the frame of its answer
+  int frames_since_ = 0;                        // that, with the one that is being answered
+  bool is_tracked_ = false;                     // the frame that is being answered
   std::vector<uint8_t> newer_pixels_;           // of the last frame that it was moved to
   std::optional<AnswerContent> moved_content_;  // for the frame that is being answered
+  MovedTrial moved_trial_{clock_};
 
-  const int most_repeats_;              // how often an answer is repeated at most
-  std::optional<Answer> kept_;          // the last computed answer, if the mode repeats it
-  int repeats_ = 0;                     // of kept_
   std::chrono::nanoseconds decode_{0};  // of the last computed answer
 };
 

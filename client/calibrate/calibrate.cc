@@ -45,7 +45,7 @@ constexpr double kScalesShare = 0.9;
 constexpr double kMostCost = 0.99;
 
 constexpr int kMostResolutions = 6;
-constexpr int kSparsestRival = 5;  // every-2 to every-5
+constexpr int kSparsestRival = 5;  // track-2 to track-5
 constexpr int64_t kFewFramesWithEvidence = 10;
 
 // A budget of seconds is to be enough for this many trials, and a little more. Fewer frames are
@@ -335,15 +335,13 @@ class Calibration {
   }
 
   void AddRivals(FrontierReport& report) const {
-    const auto add = [&report](const char* name, const std::string& options, const char* latency,
-                               const CalibrationClip::Parts& parts) {
-      report.rivals.push_back({name, options, latency, parts.chosen_by, parts.held_out});
+    const auto add = [&](const std::string& name, const std::string& options, int every) {
+      const auto [chosen_by, held_out] = clip_.ScoreTracking(every);
+      report.rivals.push_back({name, options, chosen_by, held_out});
     };
-    add("dense", "--mode dense", "1.00 x", clip_.ScoreEveryKth(1));
-    add("stale", "--mode stale", "0.00 x", clip_.ScoreStale());
+    add("dense", "--mode dense", 1);
     for (int k = 2; k <= kSparsestRival; ++k) {
-      add(fmt::format("every-{}", k).c_str(), fmt::format("--mode every-k --every {}", k),
-          "0 or 1 x", clip_.ScoreEveryKth(k));
+      add(fmt::format("track-{}", k), fmt::format("--mode dense --track {}", k), k);
     }
   }
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/answer/moved_answer.h"
 #include "common/answer/outputs.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/median.h"
 #include "common/base/picture_view.h"
 #include "common/base/status_line.h"
+#include "common/model/picture.h"
 
 namespace cacheinf {
 namespace {
@@ -209,24 +211,36 @@ CalibrationClip::Parts CalibrationClip::Score(const RobotConfig& config, Beside 
   return PartsOf(chosen_by, held_out, median_ms);
 }
 
-CalibrationClip::Parts CalibrationClip::ScoreEveryKth(int k) const {
-  return ScoreRepeating([k](size_t frame) { return frame % static_cast<size_t>(k); }, 1.0 / k);
-}
-
-CalibrationClip::Parts CalibrationClip::ScoreStale() const {
-  return ScoreRepeating([](size_t) { return 1; }, 1);
-}
-
-CalibrationClip::Parts CalibrationClip::ScoreRepeating(
-    const std::function<size_t(size_t frame)>& age_of, double work) const {
+CalibrationClip::Parts CalibrationClip::ScoreTracking(int k) const {
   Scorer chosen_by;
   Scorer held_out;
-  for (size_t i = 1; i < frames_.size(); ++i) {
-    const size_t age = age_of(i);
-    const Answered& shown = frames_[i - age];
+  MovedAnswer moved;
+  std::optional<PictureFit> fit;
+  const Answered* computed = nullptr;
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    const Answered& dense = frames_[i];
+    const Picture& picture = dense.frame.picture;
+    if (!fit || picture.width != fit->columns().frame_size ||
+        picture.height != fit->rows().frame_size) {
+      fit.emplace(model_->graph().picture, picture.width, picture.height);
+      computed = nullptr;
+      moved.Forget();
+    }
+    const PictureView fitted = {dense.frame.fitted->data(), fit->spec().width, fit->spec().height,
+                                fit->channels()};
+    AnswerContent content = dense.content;
+    double ms = dense_ms_;
+    if (computed == nullptr || i % static_cast<size_t>(k) == 0) {
+      computed = &dense;
+      moved.Keep(content, fitted);
+    } else {
+      const auto begin = clock_.Now();
+      content = moved.MoveTo(fitted, &*fit);
+      ms = Milliseconds(clock_.Now() - begin) + dense.fit_ms;
+    }
+    if (i == 0) continue;
     (i < chosen_by_ ? chosen_by : held_out)
-        .Add(shown.content, shown.numbers, frames_[i],
-             {work, age == 0 ? dense_ms_ : 0, work * dense_ms_});
+        .Add(content, computed->numbers, dense, {1.0 / k, ms, ms});
   }
   return PartsOf(chosen_by, held_out, dense_ms_);
 }

@@ -84,11 +84,8 @@ class CalibrationClip {
   // Scores all frames in order.
   Parts Score(const RobotConfig& config, Beside beside);
 
-  // Scores computing every k-th frame densely and repeating its answer.
-  Parts ScoreEveryKth(int k) const;
-
-  // Scores answering at once with the answer of the frame before.
-  Parts ScoreStale() const;
+  // Scores computing every k-th frame densely, and moving its answer to those between.
+  Parts ScoreTracking(int k) const;
 
  private:
   struct Answered {
@@ -104,7 +101,6 @@ class CalibrationClip {
   double FrameOfTrialMs(const RobotConfig& config) const;
   bool IsDenseTurn(size_t frame, Beside beside) const;
   double DenseMs(const Answered& dense);
-  Parts ScoreRepeating(const std::function<size_t(size_t frame)>& age_of, double work) const;
   Parts PartsOf(const Scorer& chosen_by, const Scorer& held_out, double dense_ms) const;
   void AddDense(size_t begin, size_t end, Agreement& agreement) const;
 

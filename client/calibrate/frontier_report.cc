@@ -42,16 +42,16 @@ Row RowOf(const FrontierReport& report, const FrontierRival& rival) {
   return {CostOf(report, rival.chosen_by),
           fmt::format("  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n",
                       Percent(rival.chosen_by.work), AgreementOf(rival.chosen_by),
-                      Percent(rival.held_out.work), AgreementOf(rival.held_out), rival.latency,
-                      Times(rival.chosen_by.time), rival.options)};
+                      Percent(rival.held_out.work), AgreementOf(rival.held_out),
+                      Times(rival.chosen_by.latency), Times(rival.chosen_by.time), rival.options)};
 }
 
-// The cheapest that reaches the target by repeating answers; null if none does.
-const FrontierRival* BestRepeating(const FrontierReport& report) {
+// The cheapest that reaches the target by moving answers; null if none does.
+const FrontierRival* BestTracking(const FrontierReport& report) {
   const FrontierRival* best = nullptr;
   for (const FrontierRival& rival : report.rivals) {
     const double cost = CostOf(report, rival.chosen_by);
-    if (!rival.name.starts_with("every-") || cost >= 1) continue;
+    if (!rival.name.starts_with("track-") || cost >= 1) continue;
     if (rival.chosen_by.agreement < report.target) continue;
     if (best == nullptr || cost < CostOf(report, best->chosen_by)) best = &rival;
   }
@@ -99,18 +99,18 @@ std::string Advice(const FrontierReport& report) {
   const auto chosen = std::ranges::find_if(
       report.frontier, [](const FrontierPoint& point) { return point.is_chosen; });
   const ClipScore& score = chosen->chosen_by;
-  const FrontierRival* const repeating = BestRepeating(report);
-  const bool repeats_for_less =
-      repeating != nullptr &&
-      (!report.is_reached || CostOf(report, repeating->chosen_by) < CostOf(report, score));
+  const FrontierRival* const tracking = BestTracking(report);
+  const bool tracks_for_less =
+      tracking != nullptr &&
+      (!report.is_reached || CostOf(report, tracking->chosen_by) < CostOf(report, score));
   std::string text;
-  if (repeats_for_less) {
-    text += fmt::format("repeating answers is the better choice on this clip: {} reaches {}",
-                        repeating->options, Bargain(report, repeating->chosen_by));
+  if (tracks_for_less) {
+    text += fmt::format("tracking is the better choice on this clip: {} reaches {}",
+                        tracking->options, Bargain(report, tracking->chosen_by));
     text += report.is_reached
                 ? fmt::format(
                       ", mode cache {}; mode cache is written all the same, because no "
-                      "guard watches over repeated answers\n",
+                      "guard watches over moved answers\n",
                       Bargain(report, score))
                 : fmt::format(
                       "\nmode cache is not: no settings reach {} {} for less than dense "
@@ -122,23 +122,16 @@ std::string Advice(const FrontierReport& report) {
         "dense is written, with the safest of them\n",
         report.measure, report.target);
   } else {
-    text += fmt::format("mode cache is the better choice: {}; repeating answers {}\n",
-                        Bargain(report, score),
-                        repeating == nullptr ? "does not reach the target for less than dense runs"
-                                             : "reaches " + Bargain(report, repeating->chosen_by));
+    text +=
+        fmt::format("mode cache is the better choice: {}; tracking {}\n", Bargain(report, score),
+                    tracking == nullptr ? "does not reach the target for less than dense runs"
+                                        : "reaches " + Bargain(report, tracking->chosen_by));
   }
   if (report.is_reached && !report.is_by_time && chosen->has_times && score.time >= 1) {
     text += fmt::format(
         "by time dense runs are the better choice: a frame and its refresh take {:.2f} times as "
         "long here; --by time looks for settings that take less\n",
         score.time);
-  }
-  for (const FrontierRival& rival : report.rivals) {
-    if (rival.name != "stale" || rival.chosen_by.agreement < report.target) continue;
-    text += fmt::format(
-        "if only latency counts, {} is the better choice: it answers at once with the frame before "
-        "at {} {}, for the work of dense runs\n",
-        rival.options, report.measure, AgreementOf(rival.chosen_by));
   }
   if (!report.is_reached || !chosen->held_out) return text;
   if (!chosen->held_out->agreement) {

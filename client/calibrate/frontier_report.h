@@ -20,11 +20,10 @@ struct FrontierPoint {
   bool has_times = false;  // beside dense runs; else only work and agreement are worth showing
 };
 
-// An alternative that keeps no results: dense runs, or their answers repeated.
+// An alternative that keeps no results: dense runs, or their answers moved.
 struct FrontierRival {
-  std::string name;     // "every-3"
+  std::string name;     // "track-3"
   std::string options;  // of `run`
-  std::string latency;  // of an answer, in dense runs, as all other latencies
   ClipScore chosen_by;
   ClipScore held_out;
 };
@@ -42,7 +41,7 @@ struct FrontierReport {
 // All in one ranking, and what the columns mean.
 std::string ToTable(const FrontierReport& report);
 
-// Says whether reuse, repeating or dense runs are the better choice.
+// Says whether reuse, tracking or dense runs are the better choice.
 std::string Advice(const FrontierReport& report);
 
 std::string ToCsv(const FrontierReport& report);

@@ -414,7 +414,7 @@ class Run {
     if (recorder_) recorder_->Keep(frame, answer, *robot_);
     step.is_kept = true;
     step.current = FrameStep::kGuard;
-    if (guard_) BeginSample(answer);
+    if (guard_ && !answer.is_moved) BeginSample(answer);
     step.current = FrameStep::kRefresh;
     Refresh(frame, answer);
     if (trial_) trial_->Offer(robot_->model_picture(), frame.picture, robot_->fit());
@@ -422,7 +422,7 @@ class Run {
 
   void Refresh(const Frame& frame, const Answer& answer) {
     const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict());
-    if (config_.mode == RobotConfig::Mode::kCache) {
+    if (config_.mode == RobotConfig::Mode::kCache && answer.work) {
       const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
       timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
     }

@@ -300,6 +300,7 @@ void ServerShares::Add(const ServerPart& part, const FrameTimes& frame) {
 void Summary::Add(const Answer& answer) {
   ++frames;
   if (answer.computed_from == answer.frame) ++fresh;
+  moved += answer.is_moved;
   latency.Add(answer.latency());
   late += answer.is_late();
   AddTo(times, answer.times, kRobotTimes);

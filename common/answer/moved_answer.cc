@@ -174,9 +174,11 @@ void MovedAnswer::Keep(AnswerContent& content, const PictureView& model_picture)
   content_ = content;
   motions_.clear();
   has_picture_ = model_picture.pixels != nullptr;
-  const bool may_move =
-      std::holds_alternative<Detections>(content) || std::holds_alternative<Keypoints>(content);
-  if (has_picture_ && may_move) flow_.SetReference(model_picture);
+  if (has_picture_ && Moves(content)) flow_.SetReference(model_picture);
+}
+
+bool MovedAnswer::Moves(const AnswerContent& content) {
+  return std::holds_alternative<Detections>(content) || std::holds_alternative<Keypoints>(content);
 }
 
 void MovedAnswer::Forget() {

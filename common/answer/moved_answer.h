@@ -35,6 +35,10 @@ class MovedAnswer {
   void Forget();
 
   bool has_answer() const { return content_.has_value(); }
+  const AnswerContent& answer() const { return *content_; }  // REQUIRES: has_answer()
+
+  // Whether such answers move, rather than being repeated.
+  static bool Moves(const AnswerContent& content);
 
   // What was kept, as it must look in this picture; a picture of another shape moves nothing. `fit`
   // says how frames become the model's pictures; null: places are in the model's pixels. REQUIRES:

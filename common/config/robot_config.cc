@@ -29,11 +29,11 @@ void CheckChecking(const RobotConfig& config, std::string_view name) {
         fmt::format("{}: check is {}, but the run has {} frames: none would be checked", name,
                     config.check, config.frames));
   }
-  if (config.mode == RobotConfig::Mode::kEveryK && std::gcd(config.check, config.every) > 1) {
+  if (std::gcd(config.check, config.track) > 1) {
     throw InputError(
-        fmt::format("{}: check {} and every {} have a common divisor: some frames between two "
+        fmt::format("{}: check {} and track {} have a common divisor: some frames between two "
                     "computed ones would never be checked",
-                    name, config.check, config.every));
+                    name, config.check, config.track));
   }
 }
 
@@ -176,17 +176,17 @@ FieldTable RobotConfig::Fields() {
           "What to compute and where: all, what changed, on a server, shared with it, or by plan. "
           "Every frame (dense); what changed in every frame (cache); every frame, on a server "
           "(remote); what changed, shared by robot and server (split); or whichever of these is "
-          "best for the frame by the objective (cacheinf). To compare with: every frame, but "
-          "answer at once with the previous frame's result (stale); every k-th frame, and repeat "
-          "its answer in between (every-k).",
+          "best for the frame by the objective (cacheinf).",
           "Use cache if much of the picture stays the same. With a server or smaller models "
-          "cacheinf "
-          "is the default. The others are there to compare with."}
-          .Flag("--mode")
-          .Unlisted({"stale", "every-k"}),
-      Field{"every", &every, "The k of mode \"every-k\".", "Set it for that mode."}
+          "cacheinf is the default. The others are there to compare with."}
+          .Flag("--mode"),
+      Field{"track", &track,
+            "Computes every Nth frame as the mode says. Those between get its answer: boxes and "
+            "keypoints moved as the scene has, anything else as it was. Mode \"cacheinf\" decides "
+            "this by itself.",
+            "Set it to 2 or 3 where moved answers agree well enough; calibrate says how well."}
           .Between(1, kMostBetween)
-          .Flag("--every"),
+          .Flag("--track"),
       Field{"check", &check,
             "Scores every Nth answer against that of a dense run, outside of all times; 0: none.",
             "Set it to learn how far answers agree with dense ones."}
@@ -322,7 +322,7 @@ Objective RobotConfig::EffectiveObjective() const {
 }
 
 std::string RobotConfig::ModeName() const {
-  return mode == Mode::kEveryK ? fmt::format("every-{}", every) : NameOf(mode);
+  return track > 1 ? fmt::format("track:{} {}", track, NameOf(mode)) : NameOf(mode);
 }
 
 void RobotConfig::ChangePaths(const std::function<std::string(const std::string& path)>& changed) {

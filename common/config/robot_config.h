@@ -39,7 +39,7 @@ struct OutputConfig {
 
 // The whole configuration of `cacheinf-robot run`.
 struct RobotConfig {
-  enum class Mode : uint8_t { kDense, kCache, kStale, kEveryK, kRemote, kSplit, kCacheinf };
+  enum class Mode : uint8_t { kDense, kCache, kRemote, kSplit, kCacheinf };
   enum class Backend : uint8_t {
     kCpu,
     kReference,
@@ -60,7 +60,7 @@ struct RobotConfig {
   std::vector<std::string> inputs;  // as ReadConstantInputs reads them
   std::string source;
   Mode mode = Mode::kDense;
-  int every = 3;  // k of every-k
+  int track = 1;  // of so many frames one is computed, and the others get its answer, moved
   int check = 0;
   int threads = 0;
   int64_t frames = 0;
@@ -106,7 +106,7 @@ struct RobotConfig {
 
   Objective EffectiveObjective() const;
 
-  std::string ModeName() const;  // "stale", "every-3"
+  std::string ModeName() const;  // "dense", "track:3 cache"
 
   // Replaces every path of a file or folder that the configuration names.
   void ChangePaths(const std::function<std::string(const std::string& path)>& changed);
@@ -121,8 +121,8 @@ struct RobotConfig {
   FieldTable CacheFields();
 };
 
-constexpr Words<7> WordsOf(RobotConfig::Mode) {
-  return {"dense", "cache", "stale", "every-k", "remote", "split", "cacheinf"};
+constexpr Words<5> WordsOf(RobotConfig::Mode) {
+  return {"dense", "cache", "remote", "split", "cacheinf"};
 }
 constexpr Words<10> WordsOf(RobotConfig::Backend) {
   return {"cpu",

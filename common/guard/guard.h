@@ -90,8 +90,9 @@ class Guard {
         const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock,
         bool has_server = false);
 
-  // Call it for every answer, once it is out and before the refresh. Opens a sample of some, if
-  // none is open, and keeps what that needs of the frame.
+  // Call it for every computed answer, once it is out and before the refresh. Moved ones are not
+  // judged: the trials of a robot that chooses plans show how well they agree. Opens a sample of
+  // some, if none is open, and keeps what that needs of the frame.
   void Begin(const AnsweredFrame& answered);
   bool is_open() const { return sample_.has_value(); }
   // Computes a stage of the open sample (of a band on a backend that only notes them, all). The

@@ -5,7 +5,8 @@
 namespace cacheinf {
 
 std::string ToText(const Plan& plan) {
-  std::string text = NameOf(plan.kind);
+  std::string text = plan.every > 1 ? fmt::format("track:{} ", plan.every) : "";
+  text += NameOf(plan.kind);
   if (plan.kind == Plan::Kind::kRemote) text += " " + plan.codec;
   if (!plan.model.empty()) text += " " + plan.model;
   for (const Cut& cut : plan.cuts) {
@@ -13,6 +14,11 @@ std::string ToText(const Plan& plan) {
                         cut.robot_thousandths);
   }
   return text + (plan.keeps ? " cache" : " dense");
+}
+
+Plan BaseOf(Plan plan) {
+  plan.every = 1;
+  return plan;
 }
 
 }  // namespace cacheinf

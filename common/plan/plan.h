@@ -31,14 +31,18 @@ struct Plan {
   std::string codec = {};  // kRemote: the picture's codec
   std::vector<Cut> cuts = {};  // kSplit: `after` ascends
   std::string model = {};      // kLocal: the name of a smaller model; empty: the first one
+  int every = 1;               // frames of which one is computed; the others get its answer, moved
 
   bool operator==(const Plan&) const = default;
 };
 constexpr Words<3> WordsOf(Plan::Kind) { return {"local", "remote", "split"}; }
 
 // Returns, for example, "local cache", "local yolov5n_192x320 dense", "remote video:libx264 cache",
-// "split 12:400,57:0 dense".
+// "split 12:400,57:0 dense", "track:3 local cache".
 std::string ToText(const Plan& plan);
+
+// How the plan's frames are computed: the plan that computes every frame so.
+Plan BaseOf(Plan plan);
 
 // Whether the plan's answers are the first model's on the robot itself.
 inline bool IsAlone(const Plan& plan) {

@@ -39,6 +39,8 @@ constexpr double kLeastLost = 0.1;
 // Plans with hardly less agreement in hand are as good, and differ by the robot's work.
 constexpr double kAsGood = 0.005;
 
+constexpr int kMostEvery = 3;  // frames of which one is computed
+
 // As which a frame counts whose server was given up.
 constexpr double kDeadlinesWhereGivenUp = 2;
 
@@ -129,6 +131,7 @@ void PlanChooser::GoOnFrom(const PlanChooser& before) {
   has_warned_ = before.has_warned_;
   home_ = before.home_;
   plan_ = before.plan_;
+  moving_ms_ = before.moving_ms_;
   frames_of_plan_ = before.frames_of_plan_;
   was_up_ = before.was_up_;
   situation_.robot_work = before.situation_.robot_work;
@@ -194,13 +197,31 @@ void PlanChooser::ConsiderAll(const CostModel& model) {
     if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
   }
   // Tiny changes of the situation must not drop home.
-  if (home_ && home_->kind == Plan::Kind::kSplit && Find(*home_, candidates_) == nullptr) {
-    Consider(model, *home_);
+  const std::optional<Plan> home = home_ ? std::optional(BaseOf(*home_)) : std::nullopt;
+  if (home && home->kind == Plan::Kind::kSplit && Find(*home, candidates_) == nullptr) {
+    Consider(model, *home);
   }
 }
 
+// REQUIRES: a plan that computes every frame.
 void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
   candidates_.push_back({plan, Corrected(model, plan)});
+  const Candidate base = candidates_.back();
+  for (int every = 2; every <= kMostEvery && MayTrack(every); ++every) {
+    candidates_.push_back(base);
+    candidates_.back().plan.every = every;
+  }
+}
+
+bool PlanChooser::MayTrack(int every) const {
+  if (goal_.is_exact || keeps_to_nearby_ || moving_ms_.count() == 0) return false;
+  // On time it saves work, for hardly any agreement.
+  return !IsOnTime() || evidence_.Moved(every) >= 1 - kAsGood;
+}
+
+double PlanChooser::MeanMs(const Plan& plan, double computed_ms) const {
+  if (plan.every == 1) return computed_ms;
+  return (computed_ms + (plan.every - 1) * moving_ms_.value()) / plan.every;
 }
 
 Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) const {
@@ -248,8 +269,10 @@ void PlanChooser::KeepThoseThatAgree() {
   }
   std::erase_if(candidates_, [&](const Candidate& candidate) {
     if (agreement(candidate) >= least) return false;
-    const double latency_ms = candidate.prediction.latency_ms;
-    if (!left_out_ || latency_ms < left_out_->prediction.latency_ms) left_out_ = candidate;
+    const double cost = Cost(candidate.plan, candidate.prediction.latency_ms);
+    if (!left_out_ || cost < Cost(left_out_->plan, left_out_->prediction.latency_ms)) {
+      left_out_ = candidate;
+    }
     return true;
   });
 }
@@ -268,24 +291,26 @@ void PlanChooser::SetCosts() {
   for (Candidate& candidate : candidates_) {
     candidate.cost -= least;
     if (candidate.cost > kAsGood) continue;
-    most_robot_ms = std::max(most_robot_ms, candidate.prediction.robot_ms);
+    most_robot_ms = std::max(most_robot_ms, RobotMs(candidate));
   }
   for (Candidate& candidate : candidates_) {
     if (candidate.cost > kAsGood) continue;
-    candidate.cost = kAsGood * candidate.prediction.robot_ms / most_robot_ms;
+    candidate.cost = kAsGood * RobotMs(candidate) / most_robot_ms;
   }
 }
 
 double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
-  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, goal_.deadline_ms) : latency_ms;
+  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, goal_.deadline_ms)
+                    : MeanMs(plan, latency_ms);
 }
 
 double PlanChooser::CostToBegin(const Candidate& candidate) const {
   Situation whole = situation_;
   whole.robot_work = whole.server_work = 1;
   const Prediction first = Corrected(model_.At(whole), candidate.plan);
-  return std::max(0.0, Cost(candidate.plan, first.latency_ms) -
-                           Cost(candidate.plan, candidate.prediction.latency_ms));
+  const double more = Cost(candidate.plan, first.latency_ms) -
+                      Cost(candidate.plan, candidate.prediction.latency_ms);
+  return candidate.plan.every * std::max(0.0, more);
 }
 
 void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
@@ -303,8 +328,9 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
         std::max(0.0, (before == nullptr ? 0 : before->lost) + home->cost - candidate.cost);
     double won = candidate.lost - least_lost;
     if (won <= most_won) continue;
-    // A plan that is being tried has already begun.
-    if (candidate.plan != plan_) {
+    // A plan that is being tried has already begun, and so has one of the same computed frames.
+    const Plan base = BaseOf(candidate.plan);
+    if (base != BaseOf(plan_) && base != BaseOf(*home_)) {
       won = std::min(won, candidate.lost - CostToBegin(candidate) - CostToBegin(*home));
     }
     if (won <= most_won) continue;
@@ -324,6 +350,7 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   for (const Candidate& candidate : candidates_) {
     const Plan& plan = candidate.plan;
     if (plan.kind != Plan::Kind::kRemote || plan.codec == home_->codec) continue;
+    if (plan.every != home_->every) continue;
     if (codecs_.at(plan.codec).unused < kFramesKnown) continue;
     const double hoped = Cost(plan, candidate.prediction.latency_ms / kWorthTrying);
     if (hoped >= best_cost) continue;
@@ -364,6 +391,12 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   }
   situation_.server_work = work;
 }
+
+void PlanChooser::NoteMoved(double agreement, double weight, int frames) {
+  evidence_.NoteMoved(std::pow(agreement, 1.0 / frames), weight);
+}
+
+void PlanChooser::NoteMovingTook(FrameTimes::Time time) { moving_ms_.Add(Milliseconds(time)); }
 
 void PlanChooser::Note(const Taken& taken) {
   const double latency_ms = Milliseconds(taken.times.latency());
@@ -483,7 +516,7 @@ double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last
 
 std::string PlanChooser::Reason() const {
   const auto cost = [this](const Candidate& candidate) {
-    return IsOnTime() ? -candidate.in_hand : candidate.prediction.latency_ms;
+    return IsOnTime() ? -candidate.in_hand : Cost(candidate.plan, candidate.prediction.latency_ms);
   };
   const Candidate* const planned = Find(plan_, candidates_);
   if (planned == nullptr) return "";
@@ -498,7 +531,7 @@ std::string PlanChooser::Reason() const {
     text += "; the first is being tried";
   } else if (other != nullptr && cost(*other) < cost(*planned)) {
     const bool is_for_work = IsOnTime() && cost(*planned) - cost(*other) <= kAsGood &&
-                             planned->prediction.robot_ms < other->prediction.robot_ms;
+                             RobotMs(*planned) < RobotMs(*other);
     text += is_for_work             ? "; the second is hardly better, for more of the robot's work"
             : IsProven(other->plan) ? "; the second wins too little for a change"
                                     : "; the second is a guess, as it was never followed";
@@ -513,9 +546,11 @@ std::string PlanChooser::Reason() const {
 std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other) const {
   const double planned_ms = planned.prediction.latency_ms;
   if (!IsOnTime()) {
-    std::string text = fmt::format("{}: {:.1f} ms", ToText(planned.plan), planned_ms);
+    std::string text =
+        fmt::format("{}: {:.1f} ms", ToText(planned.plan), MeanMs(planned.plan, planned_ms));
     if (other == nullptr) return text;
-    return text + fmt::format(", {}: {:.1f} ms", ToText(other->plan), other->prediction.latency_ms);
+    return text + fmt::format(", {}: {:.1f} ms", ToText(other->plan),
+                              MeanMs(other->plan, other->prediction.latency_ms));
   }
   const auto assumed = [this](const Candidate& candidate) {
     return evidence_.IsAgreementKnown(candidate.plan) ? "" : ", agreement assumed";

@@ -29,6 +29,10 @@ namespace cacheinf {
 // little better that was never followed. Only use shows how a codec does on a scene: one that may
 // be as good is tried for two frames whenever a fiftieth of all frames has paid for it. All costs
 // are in milliseconds or, on time, in agreement.
+// Where answers move with the scene, and it is known what that takes, every second or third frame
+// may be computed by a plan, and the others get its answer, moved: latency, agreement and work are
+// then means over these frames. A choice holds for all of them. This needs no prediction of its
+// own, and costs nothing to begin or to end. No exact robot does it.
 class PlanChooser {
  public:
   // Returns a schedule's plans for a situation and those near it.
@@ -75,8 +79,8 @@ class PlanChooser {
   };
   const Plan& Choose(const Link& link);
 
-  // What the frame that followed the last choice took. `executed` is the robot alone if the server
-  // was not ready.
+  // What the computed frame that followed the last choice took. `executed` is the robot alone if
+  // the server was not ready.
   struct Taken {
     Plan::Kind executed = Plan::Kind::kLocal;
     FrameTimes times = {};
@@ -95,11 +99,14 @@ class PlanChooser {
   void NoteTrial(const Plan& plan, double agreement, double weight) {
     evidence_.NoteTrial(plan, agreement, weight);
   }
-  void NoteMoved(double agreement, double weight) { evidence_.NoteMoved(agreement, weight); }
+  // The same of an answer that was moved by so many frames.
+  void NoteMoved(double agreement, double weight, int frames);
+  // What an answer took that was moved.
+  void NoteMovingTook(FrameTimes::Time time);
   const PlanEvidence& evidence() const { return evidence_; }
 
   const Situation& situation() const { return situation_; }
-  const Prediction& prediction() const { return prediction_; }  // of the last choice
+  const Prediction& prediction() const { return prediction_; }  // of a computed frame
   // Why the last plan was taken, in one line: "remote video cache: 21.0 ms, local cache: 34.0 ms",
   // on time "remote video cache: .97 in hand at 100 ms (p95 62); local dense .81 (late .31)", with
   // what is assumed rather than known. If the second is better, the line says why it was not taken.
@@ -108,10 +115,10 @@ class PlanChooser {
  private:
   struct Candidate {
     Plan plan;
-    Prediction prediction;
-    double in_hand = 0;  // kOnTime: PlanEvidence::InHand
-    double cost = 0;     // of a frame: milliseconds or, on time, what it lacks of the best plan
-    double lost = 0;     // so far by staying with home_ although this costs less
+    Prediction prediction;  // of a computed frame
+    double in_hand = 0;     // kOnTime: PlanEvidence::InHand
+    double cost = 0;        // of a frame: milliseconds or, on time, what it lacks of the best plan
+    double lost = 0;        // so far by staying with home_ although this costs less
   };
   // The median of the last few numbers, because a machine that does something else for a frame or
   // two is no slower.
@@ -153,6 +160,12 @@ class PlanChooser {
   std::optional<double> Seen(const Taken& taken) const;
   void ConsiderAll(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
+  bool MayTrack(int every) const;
+  // Over a plan's frames, of which a computed one takes so long.
+  double MeanMs(const Plan& plan, double computed_ms) const;
+  double RobotMs(const Candidate& candidate) const {
+    return MeanMs(candidate.plan, candidate.prediction.robot_ms);
+  }
   Prediction Corrected(const CostModel& model, const Plan& plan) const;
   // Returns null if the plan is not among them.
   static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
@@ -161,7 +174,7 @@ class PlanChooser {
   // Leaves out the candidates that agree too little.
   void KeepThoseThatAgree();
   void SetCosts();
-  // What a frame of the plan costs that takes so long.
+  // What a frame of the plan costs in the mean if a computed one takes so long.
   double Cost(const Plan& plan, double latency_ms) const;
   // What a plan's first frame costs beyond a later one.
   double CostToBegin(const Candidate& candidate) const;
@@ -180,6 +193,7 @@ class PlanChooser {
   Goal goal_;
   PlanEvidence evidence_;
   Situation situation_;
+  Median moving_ms_;                   // an answer
   std::vector<Candidate> candidates_;  // of the last choice
   std::optional<Candidate> left_out_;  // the quickest that agrees too little
   bool has_warned_ = false;            // that none agrees well enough

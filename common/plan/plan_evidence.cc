@@ -85,7 +85,14 @@ std::string PlanEvidence::WayOf(const Plan& plan) {
   return ToText({.kind = plan.kind, .keeps = plan.keeps, .codec = plan.codec, .model = plan.model});
 }
 
+double PlanEvidence::Moved(int every) const {
+  double sum = 0;
+  for (int frames = 0; frames < every; ++frames) sum += std::pow(moved(), frames);
+  return sum / every;
+}
+
 double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
+  if (plan.every > 1) return Moved(plan.every) * Agreement(BaseOf(plan), unknown);
   if (is_exact_ || (IsAlone(plan) && !plan.keeps)) return 1;
   const double beginning = Beginning(plan, unknown);
   const auto samples = samples_.find(WayOf(plan));

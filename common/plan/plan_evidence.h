@@ -25,7 +25,8 @@ namespace cacheinf {
 // cache of a smaller model, or a server's behind a codec or split, begins as the robot's own, times
 // what is known without it. The beginning counts as one sample. Of two samples the later one counts
 // more, and while a way is not followed it gets back to its beginning: two thirds of the way in 300
-// frames.
+// frames. A plan that computes every k-th frame agrees as its base does, times what is known of
+// answers moved by 0, 1, … k-1 frames.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,
@@ -43,8 +44,9 @@ class PlanEvidence {
   // The last trials count, however old they are.
   void NoteTrial(const Plan& plan, double agreement, double weight);
 
-  // How well the answer to an earlier frame, moved with the scene, agreed with the one then
-  // computed: what is in hand when that is late. Until it is known, one sample of .75.
+  // How well the answer to the frame before, moved with the scene, agreed with the one then
+  // computed: what is in hand when that is late. Until it is known, one sample of .75. An answer
+  // that is moved by k frames agrees as well to the power of k.
   void NoteMoved(double agreement, double weight);
 
   // A frame followed this plan: what is known of all others is a frame older.
@@ -62,6 +64,8 @@ class PlanEvidence {
   // Whether more was seen of it than is assumed.
   bool IsAgreementKnown(const Plan& plan) const;
   double moved() const { return moved_.Mean(kUnknownMoved); }
+  // Of an answer that is moved by 0, 1, … every - 1 frames, the mean.
+  double Moved(int every) const;
 
   // Of frames that are predicted to take so long. The deadline is above 0.
   double Late(const Plan& plan, double predicted_ms, double deadline_ms) const;

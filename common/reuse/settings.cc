@@ -132,7 +132,7 @@ ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
 
 namespace {
 
-std::vector<std::string> ResetUnusedObjective(RobotConfig& config) {
+std::vector<std::string> ResetUnusedOfPlans(RobotConfig& config) {
   std::vector<std::string> unused;
   const RobotConfig usual;
   const bool has_plans = config.mode == RobotConfig::Mode::kCacheinf;
@@ -148,12 +148,17 @@ std::vector<std::string> ResetUnusedObjective(RobotConfig& config) {
         fmt::format("agreement is not used: {}",
                     has_plans ? "objective on-time weighs it against lateness" : kNoPlans));
   }
+  if (has_plans && config.track != usual.track) {
+    config.track = usual.track;
+    unused.push_back(
+        fmt::format("track is not used: mode {} chooses it for every frame", NameOf(config.mode)));
+  }
   return unused;
 }
 
 // Gives the usual values to settings that have no effect. Returns a sentence for each.
 std::vector<std::string> ResetUnused(RobotConfig& config) {
-  std::vector<std::string> unused = ResetUnusedObjective(config);
+  std::vector<std::string> unused = ResetUnusedOfPlans(config);
   if (config.mode != RobotConfig::Mode::kCache) return unused;
   const CacheConfig usual;
   const TrackerConfig usual_tracker;

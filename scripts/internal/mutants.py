@@ -3,29 +3,35 @@
 
     mutants.py [--count N] [--seed N] [--clone DIR] [--preset NAME] [--with COMMAND] [--list]
 
-Plants N faults (default: 200), one at a time, in a clone of this repository's last commit: in
-decisions, masks, splits, commits, codecs and settings, as many in each. Builds and runs what
-`scripts/test --near` names for the file, or with --rooms so many of these rooms. A fault that does
-not compile is replaced by another. Results stand in DIR/build/mutants.jsonl; called again, it goes
-on. A minute or two a fault. Put --with locked, say, before every build and run. Prints the
-survivors.
+Plants N faults (default: 200) in a clone of this repository's last commit: in decisions, masks,
+splits, commits, codecs, settings and in what makes answers timely, as many in each. All are built
+at once, each behind its number: `a < b` becomes `(planted_fault == 17 ? (a <= b) : (a < b))`. Then
+the tests near each file run with that number in the environment, the quickest room first, until one
+fails. --rooms so many of the rooms that `scripts/test --near` names. A fault that does not compile
+is replaced by another. Results stand in DIR/build/mutants.jsonl; called again, it goes on. Put
+--with locked, say, before every build and run. Prints the survivors.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import re
 import shlex
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AREAS = {
     "decisions": ["common/reuse/reuse.cc", "common/reuse/change_finder.cc",
                   "common/guard/sampling.cc", "common/guard/safety_levels.cc",
-                  "common/reuse/reuse_timing.cc", "client/record/decision_text.cc",
-                  "common/plan/plan_chooser.cc"],
+                  "common/reuse/reuse_timing.cc", "client/record/decision_text.cc"],
+    "in time": ["common/plan/plan_chooser.cc", "common/plan/plan_evidence.cc",
+                "common/pair/patience.cc", "client/frame_executor.cc", "client/run/frame_loop.cc",
+                "common/pair/remote_robot.cc", "common/pair/remote_server.cc",
+                "common/pair/session.cc", "common/answer/moved_answer.cc"],
     "masks": ["common/exec/frame_masks.cc", "sparse_ops/mask/mask.cc", "sparse_ops/mask/wire.cc",
               "sparse_ops/mask/axis_map.cc", "sparse_ops/mask/propagation.cc",
               "common/exec/scroll.cc", "common/exec/moving_maps.cc"],
@@ -50,39 +56,147 @@ CONDITION = re.compile(r"^(\s*(?:\} else )?if \()(.*)"
 # A statement of its own, which a fault leaves out.
 CALL = re.compile(r"^\s+[\w.:>*()-]+(\(.*\)| [-+|&]?= .*);$")
 KEYWORDS = re.compile(r"^\s*(return|const|auto|using|case|default|else|for|while|throw|static)\b")
+# What begins a statement and is not part of its expression, but for what stands in parentheses.
+PREFIX = re.compile(r"\s*(?:(?:else|return|throw)\b|(?:case\s[\w:]+?|default)\s*:(?!:)|"
+                    r"(if(?: constexpr)?|for|while|switch)\s*(?=\())\s*")
+ASSIGNMENT = re.compile(r" (?:[-+*/|&^]|<<|>>)?= ")
+HEADER = "common/base/planted_fault.h"
+HEADER_TEXT = """#pragma once
+#include <cstdlib>
+#pragma GCC diagnostic ignored "-Wparentheses"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wunused"
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wlogical-op"
+#pragma GCC diagnostic ignored "-Wempty-body"
+inline const int planted_fault = std::atoi(
+    std::getenv("PLANTED_FAULT") != nullptr ? std::getenv("PLANTED_FAULT") : "0");
+"""
+
+class Fault:
+    """What stands in a line's columns [begin, end) instead; into None: nothing, of a statement."""
+
+    def __init__(self, area, file, number, line, begin, end, into):
+        self.area, self.file, self.number = area, file, number
+        self.begin, self.end, self.into = begin, end, into
+        self.key = (file, number, "" if into is None else line[:begin] + into + line[end:])
+
+    def __str__(self):
+        file, number, line = self.key
+        return f"{file}:{number + 1}: {line.strip() or '(left out)'}"
 
 
-def mutants_of(file):
-    """(line number, line with a fault) of a file, whose macros, includes and comments stay."""
-    for number, line in enumerate((ROOT / file).read_text().splitlines()):
+def faults_of(tree, area, file):
+    """All of a file, whose macros, includes and comments stay."""
+    for number, line in enumerate((tree / file).read_text().splitlines()):
         code = line.split("//")[0].rstrip()
         if not code.startswith(" ") or '"' in code or "static_assert" in code:
             continue
         for pattern, into in SWAPS:
             for match in re.finditer(pattern, code):
-                yield number, code[: match.start()] + into + code[match.end():]
+                yield Fault(area, file, number, code, *match.span(), into)
         if condition := CONDITION.match(code):
-            yield number, f"{condition[1]}!({condition[2]}){condition[3]}"
+            yield Fault(area, file, number, code, *condition.span(2), f"!({condition[2]})")
         if CALL.match(code) and not KEYWORDS.match(code):
-            yield number, ""
+            begin = len(code) - len(code.lstrip())
+            yield Fault(area, file, number, code, begin, len(code), None)
 
 
-def shown(mutant):
-    file, number, line = mutant
-    return f"{file}:{number + 1}: {line.strip() or '(left out)'}"
-
-
-def drawn(seed):
-    """All mutants, (area, file, line number, line), in an order in which areas take turns."""
+def drawn(tree, seed):
+    """All faults in an order in which areas take turns."""
     queues = []
     for area, files in AREAS.items():
-        own = [(area, file, *mutant) for file in files for mutant in mutants_of(file)]
+        own = [fault for file in files for fault in faults_of(tree, area, file)]
         random.Random(f"{seed} {area}").shuffle(own)
         queues.append(own)
     while any(queues):
         for queue in queues:
             if queue:
                 yield queue.pop()
+
+
+def without_comments(text):
+    """The text with blanks for comments and directives, and the same with quotes filled."""
+    def blank(match):
+        return match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])
+
+    def fill(match):
+        return match[0][0] + "_" * (len(match[0]) - 2) + match[0][0]
+    quotes = r'"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])*\''
+    plain = re.sub(quotes + r"|//[^\n]*|^#[^\n]*", blank, text, flags=re.MULTILINE)
+    return plain, re.sub(quotes, fill, plain)
+
+
+def after_parenthesis(code, place):
+    """The place after the closing one of the parenthesis here."""
+    depth = 0
+    while True:
+        depth += (code[place] == "(") - (code[place] == ")")
+        place += 1
+        if depth == 0:
+            return place
+
+
+def expression_around(code, begin, end):
+    """The argument, condition, or side of an assignment that these places are in."""
+    first, depth = begin, 0
+    while first > 0:
+        char = code[first - 1]
+        if depth == 0 and (char in "([{,;" or char == "}" and code[first] == "\n"):
+            break
+        depth += (char in ")]}") - (char in "([{")
+        first -= 1
+    last, depth = end, 0
+    while last < len(code) and (depth > 0 or code[last] not in ")]},;"):
+        depth += (code[last] in "([{") - (code[last] in ")]}")
+        last += 1
+    while prefix := PREFIX.match(code, first, begin):
+        first = prefix.end()
+        if prefix[1]:
+            first = after_parenthesis(code, first)
+    depth = 0
+    for place in range(first, begin):
+        depth += (code[place] in "([{") - (code[place] in ")]}")
+        if depth == 0 and (assignment := ASSIGNMENT.match(code, place, begin)):
+            first = assignment.end()
+    first += len(code[first:begin]) - len(code[first:begin].lstrip())
+    return first, last
+
+
+def plant(text, faults):
+    """Returns the text with each fault behind its number, and the numbers of those that were left
+    out, which overlap others. No line moves."""
+    plain, code = without_comments(text)
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    changes = []
+    left_out = []
+    for number, fault in faults.items():
+        begin, end = starts[fault.number] + fault.begin, starts[fault.number] + fault.end
+        if fault.into in (None, ";"):
+            first, last = begin, end
+            into = f"{{ if (planted_fault != {number}) {{ {plain[begin:end]} }} }}"
+        else:
+            first, last = expression_around(code, begin, end)
+            good = plain[first:last]
+            bad = plain[first:begin] + fault.into + plain[end:last]
+            if fault.into.startswith("!("):
+                first = max(first, code.rfind("; ", begin, end) + 2)
+                good = f"static_cast<bool>({plain[first:last]})"
+                bad = f"!({plain[first:last]})"
+            into = f"(planted_fault == {number} ? ({bad}) : ({good}))".replace("\n", " ")
+            into += "\n" * text.count("\n", first, last)
+        if any(first < after and before < last for before, after, _ in changes):
+            left_out.append(number)
+        else:
+            changes.append((first, last, into))
+    for first, last, into in sorted(changes, reverse=True):
+        text = text[:first] + into + text[last:]
+    *_, include = re.finditer(r"^#include .*\n", text, flags=re.MULTILINE)
+    return text[: include.end()] + f'#include "{HEADER}"' + text[include.end():], left_out
 
 
 class Trial:
@@ -93,44 +207,82 @@ class Trial:
         self.preset = options.preset
         self.before = shlex.split(options.before)
         self.rooms = options.rooms
+        self.seconds = {}  # what each room takes without a fault
         if not self.clone.exists():
             subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
             self.run("cmake", "--preset", self.preset)
+        self.git("checkout", "-q", ".")
+        self.near_of = {}
 
-    def run(self, *command, seconds=1800, before=True):
-        """Whether it ended well in time."""
-        prefix = self.before if before else []
+    def git(self, *words):
+        subprocess.run(["git", *words], cwd=self.clone, check=True)
+
+    def run(self, *command, seconds=3600, fault=0):
+        """Returns how it ended, and what it said."""
+        environment = {**os.environ, "PLANTED_FAULT": str(fault)}
         try:
-            ended = subprocess.run([*prefix, "timeout", str(seconds), *command], cwd=self.clone,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return subprocess.run([*self.before, "timeout", "-k", "5", str(seconds), *command],
+                                  cwd=self.clone, env=environment, text=True, errors="replace",
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
             sys.exit(f"mutants: {error}")
-        return ended.returncode == 0
 
     def near(self, file):
-        found = subprocess.run(["scripts/internal/near.py", "--preset", self.preset, file],
-                               cwd=self.clone, capture_output=True, text=True, check=True)
-        return [line.split("\t")[0] for line in found.stdout.splitlines()][: self.rooms]
+        if file not in self.near_of:
+            found = subprocess.run(["scripts/internal/near.py", "--preset", self.preset, file],
+                                   cwd=self.clone, capture_output=True, text=True, check=True)
+            rooms = [line.split("\t")[0] for line in found.stdout.splitlines()]
+            self.near_of[file] = rooms[: self.rooms]
+        return self.near_of[file]
 
-    def outcome(self, file, number, line):
-        """killed, survived, or broken: it does not compile."""
-        path = self.clone / file
-        good = path.read_text()
-        lines = good.splitlines()
-        lines[number] = line
-        rooms = self.near(file)
-        try:
-            path.write_text("\n".join(lines) + "\n")
-            targets = [f"{room}_test" for room in rooms]
-            build = ["cmake", "--build", "--preset", self.preset, "--target"]
-            if not self.run(*build, *targets):
-                return "broken"
-            names = "|".join(rooms)
-            passed = self.run("ctest", "--preset", self.preset, "--stop-on-failure",
-                              "--timeout", "180", "-R", f"^({names})[.][0-9]")
-            return "survived" if passed else "killed"
-        finally:
-            path.write_text(good)
+    def build(self, faults):
+        """Builds as many of the faults as go together. Returns those built, and those that do not
+        compile; the others have to wait."""
+        broken = {}
+        targets = {f"{room}_test" for fault in faults.values() for room in self.near(fault.file)}
+        while True:
+            self.git("checkout", "-q", ".")
+            (self.clone / HEADER).write_text(HEADER_TEXT)
+            built = {}
+            for file in sorted({fault.file for fault in faults.values()}):
+                own = {number: fault for number, fault in faults.items()
+                       if fault.file == file and number not in broken}
+                text, left_out = plant((self.clone / file).read_text(), own)
+                (self.clone / file).write_text(text)
+                built |= {number: own[number] for number in own if number not in left_out}
+            ended = self.run("cmake", "--build", "--preset", self.preset, "--target",
+                             *sorted(targets), "--", "-k", "0")
+            if ended.returncode == 0:
+                return built, broken
+            errors = {(file, int(number) - 1) for file, number in
+                      re.findall(r"([\w/.-]+):(\d+):\d+: (?:fatal )?error", ended.stdout)}
+            found = {number for number, fault in built.items()
+                     for file, line in errors
+                     if file.endswith(fault.file) and abs(line - fault.number) <= 1}
+            if not found:
+                sys.exit(f"mutants: the clone does not build\n{ended.stdout[-4000:]}")
+            broken |= {number: built[number] for number in found}
+
+    def outcome(self, number, fault):
+        """Whether a test near the file fails."""
+        for room in self.near(fault.file):
+            if room not in self.seconds:
+                begin = time.monotonic()
+                if self.test(room, 600) != 0:
+                    print(f"without a fault {room}_test fails, too: it does not count", flush=True)
+                    self.seconds[room] = None
+                else:
+                    self.seconds[room] = time.monotonic() - begin
+        rooms = [room for room in self.near(fault.file) if self.seconds[room] is not None]
+        for room in sorted(rooms, key=self.seconds.get):
+            if self.test(room, 20 + 3 * self.seconds[room], number) != 0:
+                return "killed"
+        return "survived"
+
+    def test(self, room, seconds, fault=0):
+        return self.run(f"build/{self.preset}/bin/{room}_test", "--gtest_filter=-Slow*",
+                        "--gtest_fail_fast", "--gtest_brief=1", seconds=seconds,
+                        fault=fault).returncode
 
 
 def parse_arguments():
@@ -148,38 +300,44 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    order = drawn(options.seed)
     if options.list:
-        for _ in range(options.count):
-            area, *mutant = next(order)
-            print(f"{area}: {shown(mutant)}")
+        for _, fault in zip(range(options.count), drawn(ROOT, options.seed)):
+            print(f"{fault.area}: {fault}")
         return
     trial = Trial(options)
+    order = list(drawn(trial.clone, options.seed))
     record = trial.clone / "build" / "mutants.jsonl"
     record.parent.mkdir(parents=True, exist_ok=True)
     results = {}
     if record.exists():
         results = {tuple(key): outcome for key, outcome in map(json.loads, record.open())}
-    counted = []
-    for area, file, number, line in order:
-        if len(counted) == options.count:
+
+    def note(fault, outcome):
+        results[fault.key] = outcome
+        with record.open("a") as lines:
+            lines.write(json.dumps([fault.key, outcome]) + "\n")
+        print(f"{outcome}: {fault}", flush=True)
+
+    while True:
+        valid = [fault for fault in order if results.get(fault.key) != "broken"]
+        counted = valid[: options.count]
+        waiting = {number: fault for number, fault in enumerate(counted, 1)
+                   if fault.key not in results}
+        if not waiting:
             break
-        key = (file, number, line)
-        if key not in results:
-            results[key] = trial.outcome(file, number, line)
-            with record.open("a") as lines:
-                lines.write(json.dumps([key, results[key]]) + "\n")
-            print(f"{results[key]}: {shown(key)}", flush=True)
-        if results[key] != "broken":
-            counted.append((area, key))
+        built, broken = trial.build(waiting)
+        for fault in broken.values():
+            note(fault, "broken")
+        for number, fault in built.items():
+            note(fault, trial.outcome(number, fault))
     for name in [*AREAS, ""]:
-        own = [results[key] for area, key in counted if name in ("", area)]
+        own = [results[fault.key] for fault in counted if name in ("", fault.area)]
         if own:
             share = 100 * own.count("killed") / len(own)
             print(f"{name or 'all'}: {own.count('killed')} of {len(own)} caught, {share:.0f} %")
-    for _, key in counted:
-        if results[key] == "survived":
-            print(f"survivor: {shown(key)}")
+    for fault in counted:
+        if results[fault.key] == "survived":
+            print(f"survivor: {fault}")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,11 @@ void SleepMs(double ms) {
 
 class RobotContender final : public Contender {
  public:
-  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config)
-      : config_(config), robot_(std::move(model), config, clock_) {}
+  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, int every)
+      : config_(config), robot_(std::move(model), config, clock_), every_(every) {}
 
   FrameCost Answer(const Frame& frame) override {
+    if (answers_++ % every_ != 0) return {.content = content_};
     cacheinf::Answer answer = robot_.Process(frame);
     FrameCost cost;
     cost.robot_ms = Milliseconds(answer.latency());
@@ -45,11 +46,13 @@ class RobotContender final : public Contender {
       // The robot computed nothing.
       if (!answer.work) cost.robot_work = 0;
     }
-    cost.content = std::make_shared<const AnswerContent>(std::move(answer.content));
+    content_ = std::make_shared<const AnswerContent>(std::move(answer.content));
+    cost.content = content_;
     return cost;
   }
 
   double Refresh(const Frame& frame) override {
+    if ((answers_ - 1) % every_ != 0) return 0;
     const auto work = robot_.Refresh(frame);
     return work ? Milliseconds(work->took) : 0;
   }
@@ -64,6 +67,9 @@ class RobotContender final : public Contender {
   const SteadyClock clock_;
   const RobotConfig config_;
   Robot robot_;
+  const int every_;
+  int64_t answers_ = 0;
+  SharedContent content_;  // of the last computed one
 };
 
 class PlainVideoContender final : public Contender {
@@ -112,8 +118,8 @@ void CheckServer(const std::vector<FrameCost>& costs, bool needs_server) {
 }  // namespace
 
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config) {
-  return std::make_unique<RobotContender>(std::move(model), config);
+                                              const RobotConfig& config, int every) {
+  return std::make_unique<RobotContender>(std::move(model), config, every);
 }
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,

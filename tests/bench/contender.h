@@ -28,9 +28,10 @@ class Contender {
   virtual std::string why() const { return ""; }
 };
 
-// A robot, with a server or alone.
+// A robot, with a server or alone. It answers every k-th frame; its answer to that is repeated at
+// once for those between.
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config);
+                                              const RobotConfig& config, int every = 1);
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
                                                    const PlainVideoOptions& options,

@@ -1,6 +1,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,10 @@ struct Way {
   std::string geometry = "-";
   std::string tracker = "-";
   double n = 0.0;
-  RobotConfig config;
+  RobotConfig config = {};
+  // Dense answers, of which every k-th is repeated for the frames between. 0: each for the next
+  // frame, at once, so that it is computed meanwhile.
+  std::optional<int> every = {};
 };
 
 Way CacheWay(RobotConfig config, CacheConfig::Policy policy, CacheConfig::Geometry geometry,
@@ -62,15 +66,10 @@ Way CacheWay(const RobotConfig& config, CacheConfig::Policy policy, double n) {
 // The baselines, then every policy.
 std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
   std::vector<Way> ways;
-  RobotConfig stale = config;
-  stale.mode = RobotConfig::Mode::kStale;
-  ways.push_back({.mode = "stale", .config = stale});
+  ways.push_back({.mode = "stale", .config = config, .every = 0});
   for (int k = 2; k <= 5; ++k) {
     if (k == 4 && !full) continue;
-    RobotConfig every = config;
-    every.mode = RobotConfig::Mode::kEveryK;
-    every.every = k;
-    ways.push_back({.mode = "every-" + std::to_string(k), .config = every});
+    ways.push_back({.mode = "every-" + std::to_string(k), .config = config, .every = k});
   }
   using Policy = CacheConfig::Policy;
   using Geometry = CacheConfig::Geometry;
@@ -97,6 +96,48 @@ std::vector<Way> WaysOf(const RobotConfig& config, bool full) {
 
 double Ms(std::chrono::nanoseconds time) { return Milliseconds(time); }
 
+// What a way gives for a frame.
+struct Given {
+  AnswerContent content;
+  OutputNumbers numbers;
+  double ms = 0;
+  double tracker_ms = 0;
+  double refresh_ms = 0;
+  double work = 0;
+  double refresh_work = 0;
+};
+
+Given Robots(Robot& robot, const Frame& frame) {
+  Given given;
+  Answer answer = robot.Process(frame);
+  ReadOutputs(robot.outputs(), given.numbers);
+  const auto refresh = robot.Refresh(frame);
+  given.content = std::move(answer.content);
+  given.ms = Ms(answer.latency());
+  given.tracker_ms = answer.work ? Ms(answer.times.tracking) : 0.0;
+  given.work = answer.work ? answer.work->share : 1.0;
+  if (refresh) {
+    given.refresh_ms = Ms(refresh->took);
+    given.refresh_work = refresh->work.share;
+  }
+  return given;
+}
+
+// `kept` is the answer that is repeated, or empty. REQUIRES: a way that repeats.
+Given Repeated(const Way& way, size_t frame, const Given& dense, std::optional<Given>& kept) {
+  if (way.every == 0) {
+    Given given = std::exchange(kept, dense).value_or(dense);
+    given.ms = given.work = 0;
+    given.refresh_ms = dense.ms;
+    given.refresh_work = dense.work;
+    return given;
+  }
+  if (frame % static_cast<size_t>(*way.every) == 0) return *(kept = dense);
+  Given given = *kept;
+  given.ms = given.work = 0;
+  return given;
+}
+
 // Answers every frame densely and in this way, in turn, so that a disturbance hits both.
 void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& way,
                 const std::vector<Frame>& frames, const nlohmann::ordered_json& head,
@@ -113,24 +154,19 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
   double answer_work = 0.0;
   double refresh_work = 0.0;
   Agreement agreement;
-  OutputNumbers numbers;
-  OutputNumbers dense_numbers;
-  for (const Frame& frame : frames) {
-    const Answer expected = dense.Process(frame);
-    const Answer answer = robot.Process(frame);
-    ReadOutputs(dense.outputs(), dense_numbers);
-    ReadOutputs(robot.outputs(), numbers);
-    const bool is_computed = answer.computed_from == frame.index;
-    const auto refresh = robot.Refresh(frame);
+  std::optional<Given> kept;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const Given expected = Robots(dense, frames[i]);
+    const Given given = way.every ? Repeated(way, i, expected, kept) : Robots(robot, frames[i]);
     // The first frame is always dense.
-    if (&frame == &frames.front()) continue;
-    agreement.Add(answer.content, numbers, expected.content, dense_numbers);
-    dense_ms.ms.push_back(Ms(expected.latency()));
-    ms.ms.push_back(Ms(answer.latency()));
-    tracker_ms.ms.push_back(answer.work ? Ms(answer.times.tracking) : 0.0);
-    refresh_ms.ms.push_back(refresh ? Ms(refresh->took) : 0.0);
-    if (is_computed) answer_work += answer.work ? answer.work->share : 1.0;
-    if (refresh) refresh_work += refresh->work.share;
+    if (i == 0) continue;
+    agreement.Add(given.content, given.numbers, expected.content, expected.numbers);
+    dense_ms.ms.push_back(expected.ms);
+    ms.ms.push_back(given.ms);
+    tracker_ms.ms.push_back(given.tracker_ms);
+    refresh_ms.ms.push_back(given.refresh_ms);
+    answer_work += given.work;
+    refresh_work += given.refresh_work;
   }
   const auto [metric, value] = MeasureOf(agreement);
   const auto count = static_cast<double>(ms.ms.size());

@@ -36,7 +36,7 @@ std::vector<Mode> ModesOf(const Subject& subject) {
   };
   add("local", RobotConfig::Mode::kDense).plan = Plan{.keeps = false};
   add("cache", RobotConfig::Mode::kCache).plan = Plan();
-  add("every-k", RobotConfig::Mode::kEveryK).config.every = subject.every;
+  add("every-k", RobotConfig::Mode::kDense).every = subject.every;
   for (const char* const codec : {"raw", "jpeg:85", "video"}) {
     for (const ServerMode server_mode : {ServerMode::kDense, ServerMode::kCache}) {
       modes.push_back(RemoteMode(subject, codec, server_mode));

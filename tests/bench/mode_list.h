@@ -20,6 +20,7 @@ struct Mode {
   bool may_go_without = false;  // the server
   bool is_small = false;
   bool is_plain_video = false;
+  int every = 1;  // frames of which one is answered; the others get its answer again
 };
 
 // All modes but the planners'.

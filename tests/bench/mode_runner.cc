@@ -60,7 +60,7 @@ std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, con
     config.server.schedule = subject.planning.at(slowdown)->file();
   }
   if (!link.empty()) config.server.emulate += "," + link;
-  return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config);
+  return MakeRobotContender(mode.is_small ? subject.small : subject.compiled, config, mode.every);
 }
 
 }  // namespace cacheinf

@@ -1,5 +1,7 @@
 #include "tests/bench/mode_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -46,7 +48,6 @@ void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
 void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) {
   using Json = nlohmann::ordered_json;
   const std::vector<AnsweredFrame>& answers = cell.answers;
-  const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
   Samples latencies;
   ContentAgreement agreement;
   for (const AnsweredFrame& answer : answers) {
@@ -67,7 +68,7 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   Json row = {
       {"model", subject.model->name},
       {"clip", subject.clip},
-      {"mode", is_every ? mode.config.ModeName() : mode.name},
+      {"mode", mode.every > 1 ? fmt::format("every-{}", mode.every) : mode.name},
       {"mbit", cell.mbit ? Json(*cell.mbit) : Json()},
       {"speedup", cell.speedup},
       {"measured", cell.measured},

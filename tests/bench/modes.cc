@@ -90,7 +90,7 @@ class ModesBench {
     std::map<std::string, std::vector<std::vector<FrameCost>>> rounds;
     for (int i = 0; i < course_.rounds(); ++i) {
       for (const Mode& mode : modes) {
-        if (mode.config.mode == RobotConfig::Mode::kEveryK) continue;    // as local, but less often
+        if (mode.every > 1) continue;                                    // as local, but less often
         if (mode.config.mode == RobotConfig::Mode::kCacheinf) continue;  // one of the others
         if (i > 0 && (course_.is_over() || !rounds.contains(mode.name))) continue;
         course_.Attempt(fmt::format("{} {} {}", subject->model->name, subject->clip, mode.name),

@@ -87,11 +87,10 @@ class Replays {
 
   void ReplayModes() {
     for (const Mode& mode : ModesOf(*subject_)) {
-      const bool is_every = mode.config.mode == RobotConfig::Mode::kEveryK;
-      const auto costs = subject_->costs.find(is_every ? "local" : mode.name);
+      const auto costs = subject_->costs.find(mode.every > 1 ? "local" : mode.name);
       if (costs == subject_->costs.end()) continue;
       for (const double speedup : kSpeedups) {
-        ReplayOptions options{.slowdown = speedup, .every = is_every ? mode.config.every : 1};
+        ReplayOptions options{.slowdown = speedup, .every = mode.every};
         for (const double mbit : kMbits) {
           if (mode.needs_server) options.link = ParseLinkShape(LinkText(mbit));
           const auto link = mode.needs_server ? std::optional(mbit) : std::nullopt;

@@ -173,7 +173,7 @@ class TraceBench {
   void RunModes(const Subject& subject, const std::string& link) {
     ModeRunner runner(place_, link);
     for (const Mode& mode : ModesOf(subject)) {
-      if (mode.config.mode == RobotConfig::Mode::kEveryK || mode.is_small) continue;
+      if (mode.every > 1 || mode.is_small) continue;
       course_.Attempt(fmt::format("{} {} {}", subject.model->name, subject.clip, mode.name), [&] {
         const CellLength length = {.answers = 100000, .ms = 1000 * kSecondsOfAMode};
         const LiveAnswers live = runner.RunLive(

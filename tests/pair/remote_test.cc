@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -66,21 +67,21 @@ struct Guest {
   RemoteRobot robot;
 };
 
-// Counts what operators run.
-struct CountingBackend : ForwardingBackend {
-  explicit CountingBackend(int* runs)
-      : ForwardingBackend(std::make_unique<CpuBackend>()), runs(*runs) {}
+// Hears of every operator before it runs.
+struct HeardBackend : ForwardingBackend {
+  explicit HeardBackend(std::function<void()> on_run)
+      : ForwardingBackend(std::make_unique<CpuBackend>()), on_run(std::move(on_run)) {}
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            Range rows) override {
-    ++runs;
+    on_run();
     ForwardingBackend::Run(handle, inputs, outputs, rows);
   }
   void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
            PixelSets& sets, const PixelRunArgs& args) override {
-    ++runs;
+    on_run();
     ForwardingBackend::Run(handle, inputs, outputs, sets, args);
   }
-  int& runs;
+  const std::function<void()> on_run;
 };
 
 class RemoteTest : public FolderTest {
@@ -159,7 +160,13 @@ class RemoteTest : public FolderTest {
   const std::shared_ptr<const CompiledModel> model_ =
       std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>());
   int runs_ = 0;  // of operators, on the server
-  ModelStore store_{folder_, [this] { return std::make_unique<CountingBackend>(&runs_); }};
+  std::function<void()> meanwhile_ = [] {};
+  ModelStore store_{folder_, [this] {
+                      return std::make_unique<HeardBackend>([this] {
+                        ++runs_;
+                        meanwhile_();
+                      });
+                    }};
   ModelState dense_{model_};
   Clip clip_{kHeight, kWidth, 0, 7};
   std::optional<Guest> guest_;
@@ -295,6 +302,72 @@ TEST_F(RemoteTest, RobotsTakeTurnsByTheStage) {
     EXPECT_EQ(Outputs(quick_dense), answered);
     EXPECT_EQ(guest_->robot.Step(), Progress::kWaits);
     take_turns(guest_->robot);
+    ExpectDenseAnswer();
+  }
+}
+
+// One stage at least, and no more once a message has come.
+TEST_F(RemoteTest, ASessionStepsNoLongerThanItsTurn) {
+  Meet("raw");
+  const auto begin = [this] {
+    Begin();
+    guest_->channels.RunFor(milliseconds(1));
+  };
+  const auto runs_of_a_turn = [this](nanoseconds at_most) {
+    const int before = runs_;
+    EXPECT_TRUE(guest_->session.Advance(at_most));
+    return runs_ - before;
+  };
+  begin();
+  meanwhile_ = [this] { guest_->channels.clock.Advance(std::chrono::microseconds(100)); };
+  EXPECT_EQ(runs_of_a_turn({}), 0) << "it begins";
+  EXPECT_EQ(runs_of_a_turn({}), 1);
+  EXPECT_EQ(runs_of_a_turn(std::chrono::microseconds(50)), 1);
+  EXPECT_EQ(runs_of_a_turn(std::chrono::microseconds(300)), 3);
+  EXPECT_EQ(runs_of_a_turn(std::chrono::microseconds(350)), 4);
+  EXPECT_GT(runs_of_a_turn(std::chrono::seconds(1)), 20);
+  EXPECT_FALSE(guest_->session.Advance()) << "it is done";
+  begin();
+  EXPECT_EQ(runs_of_a_turn({}), 0);
+  meanwhile_ = [this] {
+    Say(guest_->channels.robot, message::GiveUp{-1});
+    guest_->channels.RunFor(milliseconds(1));
+  };
+  EXPECT_EQ(runs_of_a_turn(std::chrono::seconds(1)), 1);
+}
+
+// The server has twice the time that the deadline leaves, and a stage.
+TEST_F(RemoteTest, WhatIsLateByAsMuchAgainIsDropped) {
+  constexpr milliseconds kLeft(30);
+  for (const bool keeps : {false, true}) {
+    Meet("raw");
+    guest_->robot.SetServerKeeps(keeps);
+    for (const auto& [late, is_dropped] :
+         {std::pair(2 * kLeft - milliseconds(2), false), std::pair(2 * kLeft, true)}) {
+      for (const int stages : {1, static_cast<int>(graph_->operators.size()) / 2}) {
+        SCOPED_TRACE(testing::Message() << "keeps " << keeps << ", after " << stages << " stages, "
+                                        << Milliseconds(late) << " ms");
+        clip_.Next();
+        guest_->robot.Begin(clip_.picture(), place_, clip_.decision().number,
+                            guest_->channels.clock.Now() + kLeft);
+        guest_->channels.RunFor(milliseconds(1));
+        TakeStages(stages);
+        const int runs = runs_;
+        const uint64_t said = AnsweredBytes();
+        guest_->channels.clock.Advance(late);
+        TakeStages(1000);
+        if (is_dropped) {
+          EXPECT_LE(runs_, runs + 1);
+          EXPECT_EQ(AnsweredBytes(), said);
+        } else {
+          EXPECT_GT(AnsweredBytes(), said);
+          guest_->channels.RunFor(milliseconds(1));
+          ASSERT_EQ(guest_->robot.Step(), Progress::kDone);
+          ExpectDenseAnswer();
+        }
+      }
+    }
+    ASSERT_TRUE(Compute()) << "without a deadline nothing is late";
     ExpectDenseAnswer();
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/file.h"
+#include "common/base/median.h"
 #include "common/model/graph/pack.h"
 #include "tests/server/programs.h"
 #include "tests/testing/command.h"
@@ -257,6 +260,93 @@ TEST_F(SlowApartPlanned, WhatTheServerFinishesWithoutTheRobotTheNextOneGets) {
   EXPECT_EQ(next.Wait(kLong), 0) << next.output();
   EXPECT_EQ(CountOf("the server has sent a first plan", next.output()), 0) << next.output();
   EXPECT_EQ(CountOf("the server has sent a schedule", next.output()), 1) << next.output();
+}
+
+// With a network that takes the robot four deadlines. What else this machine does may make some
+// answers late. Half a minute.
+class SlowApartInTime : public Apart {
+ protected:
+  static constexpr int kKills = 5;
+
+  Arguments SlowRobot(int frames, const std::string& answers, const Arguments& more) const {
+    const fs::path configs = SourceFolder() / "configs";
+    return Arguments{
+               ProgramPath("cacheinf-robot"),
+               "run",
+               "--config",
+               configs / "demo.json",
+               "--model",
+               configs / "models/demo_segmentation.onnx",
+               "--shape",
+               "1x3x384x512",
+               "--source",
+               "generated:seed=6,moving=0.3,width=512,height=384,frames=" + std::to_string(frames),
+               "--threads",
+               "1",
+               "--emulate",
+               "16x",
+               "--answers",
+               folder_ / answers} +
+           more;
+  }
+
+  double DenseMs() const {
+    Process dense(SlowRobot(9, "dense", {"--mode", "dense"}), kEnvironment);
+    EXPECT_EQ(dense.Wait(kLong), 0) << dense.output();
+    std::vector<double> times;
+    for (const std::string& line : LinesOf(folder_ / "dense")) {
+      times.push_back(NumberIn(line, "latency_ms"));
+    }
+    return MedianOf(times);
+  }
+};
+
+TEST_F(SlowApartInTime, EveryFrameIsAnsweredWhenTheServerIsKilled) {
+  const double dense_ms = DenseMs();
+  const double deadline_ms = dense_ms / 4;
+  auto server = StartServer();
+  Process robot(SlowRobot(100'000'000, "answers",
+                          {"--realtime", "--mode", "remote", "--codec", "raw", "--policy", "fixed",
+                           "--stem", "0", "--refresh", "0", "--guard", "off", "--deadline-ms",
+                           std::to_string(deadline_ms), "--server", "mpi:lab", "--name-server",
+                           folder_ / "name-server"}),
+                kEnvironment);
+  std::vector<size_t> kills;  // lines of answers until then
+  for (int kill = 0; kill < kKills; ++kill) {
+    ASSERT_TRUE(ComesTrue([&] {
+      const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+      return std::count_if(lines.end() - std::min<ptrdiff_t>(std::ssize(lines), 30), lines.end(),
+                           IsServed) >= 5;
+    })) << robot.output();
+    kills.push_back(LinesOf(folder_ / "answers").size());
+    server->Signal(SIGKILL);
+    ASSERT_TRUE(AnswersCome(false)) << robot.output();
+    server = StartServer();
+  }
+  robot.Signal(SIGTERM);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+
+  const std::vector<std::string> lines = LinesOf(folder_ / "answers");
+  const auto is_moved = [](const std::string& line) { return line.find("\"moved\"") != line.npos; };
+  std::vector<double> alone_ms;  // the first answer after each kill that the robot computed
+  for (const size_t kill : kills) {
+    const auto alone =
+        std::find_if(lines.begin() + static_cast<ptrdiff_t>(kill), lines.end(),
+                     [&](const auto& line) { return !IsServed(line) && !is_moved(line); });
+    ASSERT_NE(alone, lines.end());
+    alone_ms.push_back(NumberIn(*alone, "latency_ms"));
+    EXPECT_LE(NumberIn(*alone, "work"), 0.5) << *alone;
+  }
+  EXPECT_LE(MedianOf(alone_ms), dense_ms / 2);
+  std::map<double, double> first_ms;  // by frame
+  for (size_t i = kills.front(); i < lines.size(); ++i) {
+    first_ms.emplace(NumberIn(lines[i], "frame"), NumberIn(lines[i], "latency_ms"));
+  }
+  const double frames = first_ms.rbegin()->first - first_ms.begin()->first + 1;
+  const auto in_time = std::ranges::count_if(
+      first_ms, [&](const auto& first) { return first.second <= deadline_ms; });
+  EXPECT_GE(static_cast<double>(in_time), 0.9 * frames);
+  EXPECT_GT(std::ranges::count_if(lines, is_moved), 0);
 }
 
 }  // namespace

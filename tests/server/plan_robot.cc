@@ -23,7 +23,7 @@
 
 // A robot that changes its plan every few frames: alone, pictures in either codec to a server that
 // keeps results or not, rows shared at some cuts. The answer to every frame must have the bits of a
-// dense run.
+// dense run. Between frames it keeps warm what it keeps, which may stay open over changes of plan.
 //
 //   plan_robot NETWORK
 
@@ -34,12 +34,23 @@ using std::chrono::milliseconds;
 
 constexpr int kPlans = 150;
 
+// Steady but for leaps.
+class LeapingClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Now() const override { return steady_.Now() + leapt_; }
+  void Leap(std::chrono::nanoseconds by) { leapt_ += by; }
+
+ private:
+  const SteadyClock steady_;
+  std::chrono::nanoseconds leapt_{};
+};
+
 class PlanRobot {
  public:
   PlanRobot(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
-            const Clock& clock)
+            const Clock& link_clock)
       : graph_(model->graph()),
-        executor_(model, config, /*may_split=*/true, clock, clock),
+        executor_(model, config, /*may_split=*/true, clock_, link_clock),
         dense_(model),
         clip_(kHeight, kWidth, /*step=*/0, 7) {
     executor_.SetPlaceOfFrames(kAll);
@@ -82,12 +93,14 @@ class PlanRobot {
         Answer(plan);
       }
     }
+    if (standby_steps_ == 0) throw std::runtime_error("nothing is ever kept warm");
   }
 
   void Print() const {
     for (const auto& [kind, frames] : served_) {
       std::cout << NameOf(kind) << ": " << frames << " frames\n";
     }
+    std::cout << standby_steps_ << " steps of standby\n";
   }
 
  private:
@@ -114,6 +127,14 @@ class PlanRobot {
     const PictureView picture = NextPicture();
     Answer(plan, picture);
     if (random_() % 2 == 0) executor_.Refresh(picture, {});
+    StandByForAWhile();
+  }
+
+  // So that a decision for what is kept is often open when the next frame or plan comes.
+  void StandByForAWhile() {
+    clock_.Leap(milliseconds(random_() % 1000));
+    const auto steps = random_() % static_cast<uint32_t>(2 * executor_.state().stage_count());
+    for (uint32_t i = 0; i < steps && executor_.StandBy(); ++i) ++standby_steps_;
   }
 
   const Execution& Answer(const Plan& plan, const PictureView& picture) {
@@ -168,6 +189,7 @@ class PlanRobot {
   }
 
   const Graph& graph_;
+  LeapingClock clock_;
   FrameExecutor executor_;
   std::vector<bool> may_cut_;  // by operator
   ModelState dense_;
@@ -176,6 +198,7 @@ class PlanRobot {
   std::mt19937 random_{3};
   int64_t index_ = -1;
   std::map<Plan::Kind, int> served_;
+  int standby_steps_ = 0;
 };
 
 int Run(const std::vector<std::string>& words) {

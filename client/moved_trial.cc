@@ -1,0 +1,53 @@
+#include "client/moved_trial.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "common/answer/agreement.h"
+#include "common/answer/outputs.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kLongestTrialPause = 32;
+
+}  // namespace
+
+std::optional<MovedTrial::Result> MovedTrial::Offer(const AnswerContent* content,
+                                                    const PictureView& model_picture,
+                                                    const PictureFit* fit) {
+  if (content != nullptr && !MovedAnswer::Moves(*content)) return std::nullopt;
+  if (!moved_.has_answer()) {
+    if (content == nullptr || pause_-- > 0) return std::nullopt;
+    AnswerContent kept = *content;
+    moved_.Keep(kept, model_picture);
+    return std::nullopt;
+  }
+  const auto begin = clock_.Now();
+  const AnswerContent moved = moved_.MoveTo(model_picture, fit);
+  took_ = clock_.Now() - begin;
+  ++frames_;
+  if (content == nullptr) return std::nullopt;
+  const std::optional<Result> result = Compare(moved, *content);
+  Forget();
+  pause_ = next_pause_;
+  next_pause_ = std::min(2 * next_pause_, kLongestTrialPause);
+  return result;
+}
+
+void MovedTrial::Forget() {
+  moved_.Forget();
+  frames_ = 0;
+}
+
+std::optional<MovedTrial::Result> MovedTrial::Compare(const AnswerContent& moved,
+                                                      const AnswerContent& content) {
+  const OutputNumbers none;
+  Agreement agreement;
+  agreement.Add(moved, none, content, none);
+  const AgreementMeasure measure = agreement.measure();
+  if (!measure.value) return std::nullopt;
+  return Result{*measure.value, measure.weight, frames_, took_};
+}
+
+}  // namespace cacheinf

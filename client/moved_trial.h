@@ -1,0 +1,51 @@
+#ifndef CACHEINF_CLIENT_MOVED_TRIAL_H_
+#define CACHEINF_CLIENT_MOVED_TRIAL_H_
+
+#include <chrono>
+#include <optional>
+
+#include "common/answer/answers.h"
+#include "common/answer/moved_answer.h"
+#include "common/base/clock.h"
+#include "common/base/picture_view.h"
+#include "common/model/picture.h"
+
+namespace cacheinf {
+
+// Shows how well answers would agree that are moved with the scene, and what moving takes: now and
+// then moves an answer over the frames after it, up to the next computed one, and compares it with
+// that. Pauses for 1, 2, 4, … up to 32 computed frames between two trials. Boxes and keypoints
+// move, so other answers give no result.
+class MovedTrial {
+ public:
+  // The clock must outlive this.
+  explicit MovedTrial(const Clock& clock) : clock_(clock) {}
+
+  struct Result {
+    double agreement = 0;
+    double weight = 0;
+    int frames = 1;                   // by which the answer was moved
+    std::chrono::nanoseconds took{};  // moving it by one of them
+  };
+  // Call after every answer, whose `content` is null if the frame was not computed. Frames become
+  // pictures by `fit`.
+  std::optional<Result> Offer(const AnswerContent* content, const PictureView& model_picture,
+                              const PictureFit* fit);
+
+  // Call when frames have another size.
+  void Forget();
+
+ private:
+  std::optional<Result> Compare(const AnswerContent& moved, const AnswerContent& content);
+
+  const Clock& clock_;
+  MovedAnswer moved_;
+  int frames_ = 0;  // that it was moved by
+  std::chrono::nanoseconds took_{};
+  int next_pause_ = 1;
+  int pause_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_MOVED_TRIAL_H_
