@@ -174,6 +174,7 @@ void FrameExecutor::Begin() {
 
 // The way of every frame, whoever executes it.
 bool FrameExecutor::Advance(Time look_at, const Idle& idle) {
+  if (TakeLateAnswer()) return true;
   const Progress progress = TakeStep();
   if (progress == Progress::kDone) return true;
   if (progress == Progress::kStepped) return false;
@@ -205,7 +206,7 @@ bool FrameExecutor::Step(Time look_at, const Idle& idle) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
     last_.model_from_seen = remote_->picture_from_seen();
-    patience_.NoteServer(clock_.Now() - begin_);
+    patience_.NoteServer(remote_->GiveUp().value_or(clock_.Now() - begin_));
     return true;
   }
   if (split_ && split_->part()) NoteServer(Plan::Kind::kSplit, *split_->part(), split_->times());
@@ -244,6 +245,17 @@ void FrameExecutor::Abandon() {
   remote_->Abandon();
   DecideHere();
   BeginHere();
+}
+
+// The next decision makes up for what the robot's own one leaves.
+bool FrameExecutor::TakeLateAnswer() {
+  const bool may_come = executing_ == Plan::Kind::kLocal && remote_ && remote_->may_be_answered();
+  if (!may_come || remote_->Step() != Progress::kDone) return false;
+  computing_->Abandon();
+  executing_ = Plan::Kind::kRemote;
+  last_.decision = nullptr;
+  last_.seen = frame_.picture;
+  return true;
 }
 
 void FrameExecutor::BeginHere() {

@@ -58,7 +58,8 @@ struct Execution : FrameExpense {
 //
 // Whoever executes it begins, and takes steps that never wait (common/pair/progress.h), so that
 // between two of them the caller can look at clock, link and newest frame. A server that is not
-// ready or does not answer in time leaves the frame, or the rest of it, to this state.
+// ready or does not answer in time leaves the frame, or the rest of it, to this state. If a
+// server's answer to all of the frame comes meanwhile, it is taken all the same: it is there first.
 //
 // What this state keeps is kept warm while a server answers: about once a second a decision without
 // an answer brings it up, stage by stage, in idle time (StandBy). So the first frame without the
@@ -159,6 +160,7 @@ class FrameExecutor {
   bool TakeIdleStep(const Idle& idle);
   Progress TakeStep();
   void Abandon();
+  bool TakeLateAnswer();
   bool IsIdle(Time now) const;
   void BeginStandby();
   void LeaveStandby();

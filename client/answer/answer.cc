@@ -189,9 +189,10 @@ void VisitFields(const Answer& answer, auto& visit) {
   visit("frame", answer.frame, "Number of the frame, from 0.");
   visit("computed_from", answer.computed_from,
         "Number of the frame that the content is from: this one or an earlier one.");
-  visit.Yes("moved", answer.is_moved,
-            "The content is an earlier frame's, moved as the scene has since: the frame's own "
-            "answer is not there in time. A later line may have that.");
+  visit.Yes(
+      "moved", answer.is_moved,
+      "The content is an earlier frame's, moved as the scene has since. The frame's own is not "
+      "there in time, and a later line may have it; or frames are tracked.");
   visit("stamp_ms", answer.stamp, "When the frame was captured, by the source's clock.");
   visit("latency_ms", answer.latency(),
         "From the stamp of a live frame, or the reading of a recorded one, to this answer.");

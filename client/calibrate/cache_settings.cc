@@ -130,6 +130,7 @@ SearchSpace CacheSettingSpace() {
 RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
   const Way way = At(kWays, point, kWay);
   base.mode = RobotConfig::Mode::kCache;
+  base.track = 1;
   base.cache.policy = way.policy;
   base.cache.geometry = way.geometry;
   base.cache.change = At(kChanges, point, kChange);

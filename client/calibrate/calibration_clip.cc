@@ -22,11 +22,6 @@ constexpr size_t kCheckpoints = 4;
 
 constexpr auto kFramesADenseOne = static_cast<size_t>(1 / CalibrationClip::kDenseShare);
 
-RobotConfig InDenseMode(RobotConfig config) {
-  config.mode = RobotConfig::Mode::kDense;
-  return config.WithoutServer();
-}
-
 }  // namespace
 
 // Adds up the frames' costs and agreement.
@@ -88,7 +83,7 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
                                  const RobotConfig& config, std::vector<Frame> frames,
                                  const Clock& clock, const std::atomic<bool>& stop,
                                  const MostFrames& most_frames)
-    : model_(std::move(model)), clock_(clock), dense_robot_(model_, InDenseMode(config), clock) {
+    : model_(std::move(model)), clock_(clock), dense_robot_(model_, config.InDenseMode(), clock) {
   AnswerDensely(config, std::move(frames), most_frames, stop);
   if (stop) return;
   if (frames_.size() < kLeastFrames) {
@@ -142,7 +137,7 @@ void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame
 // The mean over the frames so far under the configuration's own settings; 0 if they are refused, as
 // any that need as much memory will be.
 double CalibrationClip::FrameOfTrialMs(const RobotConfig& config) const {
-  RobotConfig cached = config.WithoutServer();
+  RobotConfig cached = config.InDenseMode();
   cached.mode = RobotConfig::Mode::kCache;
   const auto begin = clock_.Now();
   try {
@@ -240,7 +235,8 @@ CalibrationClip::Parts CalibrationClip::ScoreTracking(int k) const {
     }
     if (i == 0) continue;
     (i < chosen_by_ ? chosen_by : held_out)
-        .Add(content, computed->numbers, dense, {1.0 / k, ms, ms});
+        .Add(content, computed->numbers, dense,
+             {1.0 / k, ms, dense_ms_ / k + (computed == &dense ? 0 : ms)});
   }
   return PartsOf(chosen_by, held_out, dense_ms_);
 }

@@ -6,18 +6,9 @@
 #include "common/answer/outputs.h"
 
 namespace cacheinf {
-namespace {
-
-RobotConfig Dense(RobotConfig config) {
-  config.mode = RobotConfig::Mode::kDense;
-  return config.WithoutServer();
-}
-
-}  // namespace
-
 DenseCheck::DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                        const Clock& clock)
-    : dense_(std::move(model), Dense(config), clock), clock_(clock), period_(config.check) {}
+    : dense_(std::move(model), config.InDenseMode(), clock), clock_(clock), period_(config.check) {}
 
 void DenseCheck::CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot) {
   if (++answers_ % period_ != 0) return;

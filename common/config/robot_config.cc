@@ -311,6 +311,13 @@ std::string NameOfSmallerModel(const std::string& smaller) {
   return shape.empty() ? stem : fmt::format("{}@{}", stem, shape);
 }
 
+RobotConfig RobotConfig::InDenseMode() const {
+  RobotConfig dense = WithoutServer();
+  dense.mode = Mode::kDense;
+  dense.track = 1;
+  return dense;
+}
+
 std::vector<Shape> RobotConfig::InputShapes() const {
   std::vector<Shape> parsed;
   for (const std::string& shape : shapes) parsed.push_back(ParseShape(shape, "shapes"));

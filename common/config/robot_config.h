@@ -96,6 +96,8 @@ struct RobotConfig {
 
   // For a robot beside this one: a check, a trial, a replay.
   RobotConfig WithoutServer() const;
+  // The same, but it computes all of every frame.
+  RobotConfig InDenseMode() const;
 
   // With one of the smaller models in place of the first, and nothing else that is only the
   // first's. REQUIRES: checked.

@@ -89,6 +89,7 @@ Progress RemoteRobot::Step() {
   const Time waiting = clock_.Now() - encoded_;
   times_.waiting = waiting;
   if (picture_ == Picture::kAnswered) return Progress::kDone;
+  if (picture_ == Picture::kLate) return Progress::kWaits;
   if (waiting >= ServerConnection::kPatience) connection_.Leave("the server is too slow");
   const bool may_come = picture_ == Picture::kAwaited && connection_.fault().empty();
   return may_come ? Progress::kWaits : Progress::kRefused;
@@ -108,20 +109,20 @@ std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {
   return std::exchange(came_late_after_, std::nullopt);
 }
 
-// Ignores answers to earlier pictures, and what is in one that comes late.
+// Ignores answers to earlier pictures.
 void RemoteRobot::TakeMessages() {
   while (const std::optional<Message> received = connection_.Receive()) {
     std::string wrong;
     if (Is<message::Answer>(*received)) {
       message::Answer answer;
       wrong = Decode(received->bytes, &answer);
-      if (wrong.empty() && answer.frame == number_ && picture_ == Picture::kAwaited) {
+      const bool is_late = picture_ == Picture::kLate;
+      const bool may_come = is_late || picture_ == Picture::kAwaited;
+      if (wrong.empty() && answer.frame == number_ && may_come) {
         wrong = Take(answer);
         if (wrong.empty()) picture_ = Picture::kAnswered;
+        if (is_late) came_late_after_ = received->arrived_at - begin_;
         part_.received_bytes = received->bytes.size();
-      } else if (wrong.empty() && answer.frame == number_ && picture_ == Picture::kLate) {
-        picture_ = Picture::kNone;
-        came_late_after_ = received->arrived_at - begin_;
       }
     } else if (Is<message::FrameRefusal>(*received)) {
       message::FrameRefusal refusal;

@@ -27,7 +27,7 @@ namespace cacheinf {
 //   kAwaited   → kAnswered              → kRefused       → kLate
 //   kAnswered                                            → kNone
 //   kRefused                                             → kNone
-//   kLate      → kNone; its time shows  → kNone                   → kNone; the server is told
+//   kLate      → kAnswered              → kNone                   → kNone; the server is told
 class RemoteRobot {
  public:
   using Time = std::chrono::nanoseconds;
@@ -51,15 +51,14 @@ class RemoteRobot {
              Time due = Time::max());
   // Takes what has arrived. kDone: the outputs are there.
   Progress Step();
-  // Waits for the outputs no longer.
+  // Waits for the outputs no longer. Until GiveUp, Step still takes them.
   void Abandon();
 
-  // Whether the last picture's answer did not come in time and still may, which shows how long the
-  // server takes.
+  // Whether the last picture's answer did not come in time and still may.
   bool may_be_answered() const { return picture_ == Picture::kLate; }
 
   // Tells the server to compute that no more. Returns how long after Begin the answer came, if it
-  // did.
+  // came late.
   std::optional<Time> GiveUp();
 
   // Of the last frame that was done; `outputs` until the next Begin. NaN where the server left out

@@ -89,7 +89,8 @@ TEST(RobotConfigTest, HasFewKeysAndSaysOfEachWhenToTouchIt) {
 }
 
 TEST(RobotConfigTest, RefusesKeysAndWordsThatAreGone) {
-  EXPECT_EQ(Refusal(R"({"tracker": {"kind": "block"}})"), "robot.json: unknown key \"tracker\"");
+  EXPECT_EQ(Refusal(R"({"tracker": {"kind": "block"}})"),
+            "robot.json: unknown key \"tracker\"; did you mean \"track\"?");
   EXPECT_EQ(Refusal(R"({"guard": {"samples": 8}})"), "robot.json: unknown key \"guard.samples\"");
   EXPECT_EQ(Refusal(R"({"guard": {"least": {"boxes": 0.9}}})"),
             "robot.json: guard.least must be a number, got {\"boxes\":0.9}");
@@ -139,11 +140,11 @@ TEST(RobotConfigTest, NamesFileAndKey) {
   EXPECT_EQ(Refusal(R"({"preprocess": {"border": -1}})"),
             "robot.json: preprocess.border must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"mode": "sparse"})"),
-            "robot.json: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", "
-            "\"remote\", \"split\", \"cacheinf\", got \"sparse\"");
+            "robot.json: mode must be one of \"dense\", \"cache\", \"remote\", \"split\", "
+            "\"cacheinf\", got \"sparse\"");
   EXPECT_EQ(Refusal(R"({"cache": {"threshold": 2}})"),
             "robot.json: cache.threshold must be at most 1, got 2");
-  EXPECT_EQ(Refusal(R"({"every": 0})"), "robot.json: every must be at least 1, got 0");
+  EXPECT_EQ(Refusal(R"({"track": 0})"), "robot.json: track must be at least 1, got 0");
   EXPECT_EQ(Refusal(R"({"check": -1})"), "robot.json: check must be at least 0, got -1");
   EXPECT_EQ(Refusal(R"({"thread": 2})"),
             "robot.json: unknown key \"thread\"; did you mean \"threads\"?");
@@ -164,19 +165,18 @@ TEST(RobotConfigTest, RefusesValuesThatDoNotFitTogether) {
 TEST(RobotConfigTest, RefusesChecksThatWouldSayNothing) {
   EXPECT_EQ(Refusal(R"({"check": 10, "frames": 9})"),
             "robot.json: check is 10, but the run has 9 frames: none would be checked");
-  EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 6})"),
-            "robot.json: check 6 and every 4 have a common divisor: some frames between two "
+  EXPECT_EQ(Refusal(R"({"track": 4, "check": 6})"),
+            "robot.json: check 6 and track 4 have a common divisor: some frames between two "
             "computed ones would never be checked");
   EXPECT_EQ(Refusal(R"({"check": 10, "frames": 10})"), "");
-  EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 9})"), "");
-  EXPECT_EQ(Refusal(R"({"mode": "every-k", "every": 4, "check": 1})"), "");
-  EXPECT_EQ(Refusal(R"({"mode": "stale", "every": 4, "check": 6})"), "");
+  EXPECT_EQ(Refusal(R"({"track": 4, "check": 9})"), "");
+  EXPECT_EQ(Refusal(R"({"track": 4, "check": 1})"), "");
 }
 
 TEST(RobotConfigTest, NamesTheMode) {
   EXPECT_EQ(ParseRobotConfig("{}", "t").ModeName(), "dense");
-  EXPECT_EQ(ParseRobotConfig(R"({"mode": "stale"})", "t").ModeName(), "stale");
-  EXPECT_EQ(ParseRobotConfig(R"({"mode": "every-k"})", "t").ModeName(), "every-3");
+  EXPECT_EQ(ParseRobotConfig(R"({"mode": "cache"})", "t").ModeName(), "cache");
+  EXPECT_EQ(ParseRobotConfig(R"({"track": 3})", "t").ModeName(), "track:3 dense");
 }
 
 TEST(RobotConfigTest, RefusesMissingAndLargeFiles) {

@@ -40,13 +40,16 @@ class InProcessServer {
       auto [robot, server] = MakeLoopback(script_, clock_);
       cut_ = std::make_shared<std::atomic<Cut>>(Cut::kNone);
       const std::lock_guard lock(mutex_);
-      arriving_.push_back(std::make_unique<Mortal>(std::move(server), cut_));
-      return std::make_unique<Mortal>(std::move(robot), cut_);
+      arriving_.push_back(std::make_unique<Mortal>(std::move(server), cut_, kNeverHeld));
+      return std::make_unique<Mortal>(std::move(robot), cut_, is_held_);
     };
   }
 
   // Of the links to come.
   void SetScript(const LoopbackScript& script) { script_ = script; }
+
+  // While this is true, robots hear nothing; what they are sent waits.
+  void Hold(bool is_held) { is_held_ = is_held; }
 
   // Cuts the last link for good. Its ends are told, or hear nothing more.
   void Kill(bool is_told) { *cut_ = is_told ? Cut::kTold : Cut::kSilent; }
@@ -57,17 +60,17 @@ class InProcessServer {
 
   class Mortal final : public Link {
    public:
-    Mortal(std::unique_ptr<Link> link, SharedCut cut)
-        : link_(std::move(link)), cut_(std::move(cut)) {}
+    Mortal(std::unique_ptr<Link> link, SharedCut cut, const std::atomic<bool>& is_held)
+        : link_(std::move(link)), cut_(std::move(cut)), is_held_(is_held) {}
 
     bool Send(std::span<const uint8_t> packet) override {
       return *cut_ != Cut::kNone || link_->Send(packet);
     }
     bool Receive(std::vector<uint8_t>* packet) override {
-      return *cut_ == Cut::kNone && link_->Receive(packet);
+      return *cut_ == Cut::kNone && !is_held_ && link_->Receive(packet);
     }
     void Wait(std::chrono::nanoseconds at_most) override {
-      if (*cut_ == Cut::kNone) return link_->Wait(at_most);
+      if (*cut_ == Cut::kNone && !is_held_) return link_->Wait(at_most);
       std::this_thread::sleep_for(at_most);
     }
     std::string fault() const override {
@@ -77,6 +80,7 @@ class InProcessServer {
    private:
     const std::unique_ptr<Link> link_;
     const SharedCut cut_;
+    const std::atomic<bool>& is_held_;
   };
 
   void Serve(const std::filesystem::path& folder) {
@@ -103,6 +107,8 @@ class InProcessServer {
   const Clock& clock_;
   LoopbackScript script_;
   SharedCut cut_;
+  static constexpr std::atomic<bool> kNeverHeld = false;
+  std::atomic<bool> is_held_ = false;
   std::mutex mutex_;
   std::deque<std::unique_ptr<Link>> arriving_;
   std::atomic<bool> is_over_ = false;

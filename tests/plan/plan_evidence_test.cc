@@ -41,6 +41,17 @@ TEST(PlanEvidenceTest, AnAnswerInTimeIsInHandAndALateOneIsAsOldAsItTakes) {
   EXPECT_NEAR(evidence.moved(), 0.5, 0.01);
 }
 
+TEST(PlanEvidenceTest, AnAnswerAgreesLessTheFartherItIsMoved) {
+  PlanEvidence evidence;
+  for (int i = 0; i < 50; ++i) evidence.NoteMoved(0.9, 1);
+  const double all = (1 + 0.9 + 0.81) / 3;
+  EXPECT_NEAR(evidence.Moved(3), all, 1e-3);
+  EXPECT_NEAR(evidence.Agreement({.every = 3}), 0.95 * all, 1e-3);
+  EXPECT_NEAR(evidence.HopedAgreement({.every = 3}), all, 1e-3);
+  evidence.NoteAgreement({.every = 3}, 0.5, 1000);
+  EXPECT_NEAR(evidence.Agreement(Local(true)), 0.5, 1e-3) << "what is computed is the same";
+}
+
 TEST(PlanEvidenceTest, FiveOfAHundredFramesTakeLonger) {
   PlanEvidence evidence;
   for (int i = 1; i <= 100; ++i) evidence.NoteTaken(Plan::Kind::kSplit, i, i);

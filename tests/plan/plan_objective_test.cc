@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -124,6 +126,59 @@ TEST_F(PlanObjectiveTest, OneBadSampleMakesItLeaveAndItComesBack) {
   EXPECT_EQ(Follow(chooser, kFast, 10).kind, Plan::Kind::kRemote) << chooser.Reason();
   EXPECT_EQ(Follow(chooser, kFast, 200).kind, Plan::Kind::kRemote) << chooser.Reason();
   EXPECT_EQ(Follow(chooser, kFast, 1500), Cache()) << chooser.Reason();
+}
+
+// An answer that is moved by a frame agrees well, or hardly, and takes two milliseconds.
+TEST_F(PlanObjectiveTest, FramesAreTrackedWhereThatIsQuickerAndAgreesWellEnough) {
+  for (const double moved : {0.98, 0.75}) {
+    PlanChooser chooser = ChooserOf(QuickRobot());
+    chooser.Pursue(kQuickest);
+    EXPECT_EQ(Follow(chooser, kDown, 30), Cache()) << "nothing is known of moved answers";
+    before_ = [&](PlanChooser& at) {
+      at.NoteMoved(std::pow(moved, 2), 1, /*frames=*/2);
+      at.NoteMovingTook(std::chrono::milliseconds(2));
+    };
+    const Plan plan = Follow(chooser, kDown, 30);
+    before_ = {};
+    const std::string reason = chooser.Reason();
+    if (moved > 0.9) {
+      EXPECT_EQ(ToText(plan), "track:3 local cache");
+      EXPECT_TRUE(reason.starts_with("track:3 local cache: 5.5 ms, track:2 ")) << reason;
+      EXPECT_NEAR(chooser.prediction().latency_ms, 13, 1) << "of a computed frame";
+    } else {
+      EXPECT_EQ(plan, Cache());
+      EXPECT_NE(reason.find("; track:3 local cache agrees too little (.77)"), reason.npos)
+          << reason;
+    }
+    // Nothing begins when it tracks, so little is enough to leave off.
+    for (int i = 0; i < 20; ++i) chooser.NoteMoved(0.5, 1, 1);
+    EXPECT_EQ(chooser.Choose(kDown), Cache());
+  }
+}
+
+TEST_F(PlanObjectiveTest, OnTimeFramesAreTrackedOnlyForHardlyAnyAgreement) {
+  before_ = [&](PlanChooser& at) { at.NoteMovingTook(std::chrono::milliseconds(2)); };
+  for (const double moved : {1.0, 0.98}) {
+    PlanChooser chooser = ChooserOf(QuickRobot());
+    chooser.Pursue(kOnTime);
+    for (int i = 0; i < 50; ++i) chooser.NoteMoved(moved, 1, 1);
+    const Plan plan = Follow(chooser, kFast, 100);
+    EXPECT_EQ(ToText(plan), moved == 1 ? "track:3 local dense" : "local dense");
+  }
+}
+
+TEST_F(PlanObjectiveTest, NoFrameIsTrackedThatWouldBeQuickerComputedNorByAnExactRobot) {
+  for (const bool is_exact : {false, true}) {
+    PlanChooser chooser = ChooserOf(QuickRobot());
+    PlanChooser::Goal goal = kQuickest;
+    goal.is_exact = is_exact;
+    chooser.Pursue(goal);
+    before_ = [&](PlanChooser& at) {
+      at.NoteMoved(1, 1, 1);
+      at.NoteMovingTook(std::chrono::milliseconds(is_exact ? 2 : 40));
+    };
+    EXPECT_EQ(Follow(chooser, kDown, 30), Cache());
+  }
 }
 
 // A plan wins or loses .02 for ten frames in turn; its rival's first frame is late.

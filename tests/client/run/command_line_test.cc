@@ -34,7 +34,7 @@ TEST(RobotCommandTest, HelpNamesTheOptions) {
   const CommandResult result = RunRobot({"--help"});
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model",       "--source",
-                             "--mode",        "--every",
+                             "--mode",        "--track",
                              "--check",       "--guard",
                              "--record",      "--deadline-ms",
                              "--shape",       "--config",
@@ -58,10 +58,10 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
   };
   EXPECT_EQ(
       refusal({"--mode", "sparse"}),
-      "cacheinf-robot: --mode: mode must be one of \"dense\", \"cache\", \"stale\", \"every-k\", "
-      "\"remote\", \"split\", \"cacheinf\", got \"sparse\"\n");
-  EXPECT_EQ(refusal({"--every", "0"}),
-            "cacheinf-robot: --every: every must be at least 1, got 0\n");
+      "cacheinf-robot: --mode: mode must be one of \"dense\", \"cache\", \"remote\", \"split\", "
+      "\"cacheinf\", got \"sparse\"\n");
+  EXPECT_EQ(refusal({"--track", "0"}),
+            "cacheinf-robot: --track: track must be at least 1, got 0\n");
   EXPECT_EQ(refusal({"--check", "-3"}),
             "cacheinf-robot: --check: check must be at least 0, got -3\n");
   EXPECT_EQ(refusal({"--check", "7", "--frames", "5"}),

@@ -65,8 +65,8 @@ TEST(CaptionTest, SaysWhoMadeAnAnswerInWhatTime) {
   EXPECT_EQ(Words(answer, "dense", false), (W{"frame 7", "mode dense", "12.3 ms"}));
   answer.deadline_ms = 10;
   answer.computed_from = 5;
-  EXPECT_EQ(Words(answer, "every-3", false),
-            (W{"frame 7", "mode every-3", "12.3 ms, late", "answer of frame 5"}));
+  EXPECT_EQ(Words(answer, "track:3 dense", false),
+            (W{"frame 7", "mode track:3 dense", "12.3 ms, late", "answer of frame 5"}));
   answer = AnswerOf(8);
   answer.guard = GuardState{SafetyLevel::kSafer, 0.9876, false};
   EXPECT_EQ(Words(answer, "cache", true),

@@ -290,7 +290,7 @@ TEST_F(RunTest, DoesNotScoreAModelOfOtherClassesThanTheScenes) {
 class ModesTest : public RunTest {
  protected:
   // Runs this many frames, each of which holds its number.
-  Summary RunFrames(int frames, RobotConfig::Mode mode, int every = 3, int check = 0) {
+  Summary RunFrames(int frames, int track = 1, int check = 0) {
     fs::remove_all(Path("in"));
     fs::create_directories(Path("in"));
     for (int i = 0; i < frames; ++i) {
@@ -298,8 +298,7 @@ class ModesTest : public RunTest {
                std::vector<float>{static_cast<float>(i), 1});
     }
     RobotConfig config = Config(WriteModel({1, 2, 1, 1}), Path("in"));
-    config.mode = mode;
-    config.every = every;
+    config.track = track;
     config.check = check;
     config.output.answers = Path("answers.jsonl");
     config.output.summary = Path("summary.json");
@@ -307,7 +306,8 @@ class ModesTest : public RunTest {
     return Run(config);
   }
 
-  // Which frame each answer says that it was computed from. Checks that its output is that frame's.
+  // Which frame each answer says that it was computed from. Checks that its output is that frame's,
+  // and that those of computed frames are dumped.
   std::vector<int> ComputedFrom() const {
     std::vector<int> frames;
     for (const Json& line : Lines(Path("answers.jsonl"))) {
@@ -315,6 +315,8 @@ class ModesTest : public RunTest {
       EXPECT_EQ(line["outputs"][0]["max"], std::max(2 * frames.back(), 2));
       char name[32];
       std::snprintf(name, sizeof(name), "out/%06d.a_b_c.npy", line["frame"].get<int>());
+      EXPECT_EQ(line.contains("moved"), line["frame"] != line["computed_from"]);
+      if (line.contains("moved")) continue;
       EXPECT_EQ(std::get<std::vector<float>>(ReadNpy(Path(name)).values)[0], 2 * frames.back());
     }
     return frames;
@@ -322,37 +324,24 @@ class ModesTest : public RunTest {
 };
 
 TEST_F(ModesTest, DenseComputesEveryFrame) {
-  const Summary summary = RunFrames(4, RobotConfig::Mode::kDense);
+  const Summary summary = RunFrames(4);
   EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 1, 2, 3}));
   EXPECT_EQ(summary.fresh, 4);
   EXPECT_EQ(summary.refresh.count(), 0);
   EXPECT_EQ(Json::parse(ReadFile(Path("summary.json")))["mode"], "dense");
 }
 
-TEST_F(ModesTest, StaleAnswersWithTheFrameBefore) {
-  const Summary summary = RunFrames(4, RobotConfig::Mode::kStale);
-  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 0, 1, 2}));
-  EXPECT_EQ(summary.fresh, 1);
-  EXPECT_EQ(summary.refresh.count(), 3);  // the first frame was computed before its answer
-  const Json json = Json::parse(ReadFile(Path("summary.json")));
-  EXPECT_EQ(json["mode"], "stale");
-  EXPECT_EQ(json["fresh"], 1);
-  EXPECT_GT(json["refresh_ms"]["p50"], 0.0);
-}
-
-TEST_F(ModesTest, EveryKthIsComputedAndRepeated) {
-  EXPECT_EQ(RunFrames(7, RobotConfig::Mode::kEveryK).fresh, 3);
+TEST_F(ModesTest, IfToldToTrackEveryKthIsComputedAndItsAnswerGoesOn) {
+  EXPECT_EQ(RunFrames(7, 3).fresh, 3);
   EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 0, 0, 3, 3, 3, 6}));
-  EXPECT_EQ(Json::parse(ReadFile(Path("summary.json")))["mode"], "every-3");
-  RunFrames(5, RobotConfig::Mode::kEveryK, 2);
+  EXPECT_EQ(Json::parse(ReadFile(Path("summary.json")))["mode"], "track:3 dense");
+  EXPECT_EQ(RunFrames(5, 2).moved, 2);
   EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 0, 2, 2, 4}));
-  RunFrames(3, RobotConfig::Mode::kEveryK, 1);
-  EXPECT_EQ(ComputedFrom(), (std::vector<int>{0, 1, 2}));
 }
 
 TEST_F(ModesTest, ChecksEveryKthAnswerAgainstItsOwnFrame) {
-  const auto errors = [&](RobotConfig::Mode mode, int check) {
-    const Summary summary = RunFrames(6, mode, 3, check);
+  const auto errors = [&](int track, int check) {
+    const Summary summary = RunFrames(6, track, check);
     return std::pair(summary.agreement->frames(),
                      summary.agreement->relative_error()->mean().value_or(-1));
   };
@@ -362,21 +351,21 @@ TEST_F(ModesTest, ChecksEveryKthAnswerAgainstItsOwnFrame) {
     return std::sqrt((4 * (answer - frame) * (answer - frame) + (classes_differ ? 1 : 0)) /
                      (4 * frame * frame + 4 + frame_class));
   };
-  EXPECT_EQ(errors(RobotConfig::Mode::kDense, 1), std::pair(int64_t{6}, 0.0));
-  const auto [stale_frames, stale_error] = errors(RobotConfig::Mode::kStale, 2);
-  EXPECT_EQ(stale_frames, 3);  // frames 1, 3 and 5
-  EXPECT_NEAR(stale_error, (off_by(0, 1) + off_by(2, 3) + off_by(4, 5)) / 3, 1e-9);
-  const auto [every_frames, every_error] = errors(RobotConfig::Mode::kEveryK, 5);
-  EXPECT_EQ(every_frames, 1);  // frame 4, answered by frame 3
-  EXPECT_NEAR(every_error, off_by(3, 4), 1e-9);
+  EXPECT_EQ(errors(1, 1), std::pair(int64_t{6}, 0.0));
+  const auto [all_frames, all_error] = errors(3, 1);
+  EXPECT_EQ(all_frames, 6);  // of these 0 and 3 are computed
+  EXPECT_NEAR(all_error, (off_by(0, 1) + off_by(0, 2) + off_by(3, 4) + off_by(3, 5)) / 6, 1e-9);
+  const auto [tracked_frames, tracked_error] = errors(3, 5);
+  EXPECT_EQ(tracked_frames, 1);  // frame 4, answered by frame 3
+  EXPECT_NEAR(tracked_error, off_by(3, 4), 1e-9);
   const Json json = Json::parse(ReadFile(Path("summary.json")));
   EXPECT_EQ(json["agreement"]["frames"], 1);
-  EXPECT_NEAR(json["agreement"]["relative_l2"], every_error, 1e-12);
+  EXPECT_NEAR(json["agreement"]["relative_l2"], tracked_error, 1e-12);
 }
 
 TEST_F(ModesTest, ARunTooShortForACheckHasNone) {
-  EXPECT_EQ(RunFrames(3, RobotConfig::Mode::kDense, 3, 4).agreement->frames(), 0);
-  EXPECT_FALSE(RunFrames(3, RobotConfig::Mode::kDense).agreement);
+  EXPECT_EQ(RunFrames(3, 1, 4).agreement->frames(), 0);
+  EXPECT_FALSE(RunFrames(3).agreement);
 }
 
 // The demo's network on a video that a still camera takes.
@@ -493,7 +482,7 @@ TEST_F(CacheModeTest, RefusesTensorsForAModelOfPictures) {
   EXPECT_THROW(robot.Process(frame), InputError);
 }
 
-TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
+TEST_F(RunTest, AFrameOfAnotherSizeIsAlwaysComputed) {
   fs::create_directories(Path("in"));
   cv::imwrite(Path("in/0.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(255, 0, 0)));
   cv::imwrite(Path("in/1.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 255)));
@@ -507,15 +496,13 @@ TEST_F(RunTest, AFrameOfAnotherSizeIsComputedInEveryMode) {
   config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
   config.output.answers = Path("answers.jsonl");
   config.output.overlay = Path("overlay.mp4");
-  for (const auto mode : {RobotConfig::Mode::kStale, RobotConfig::Mode::kEveryK}) {
-    config.mode = mode;
-    Run(config);
-    std::vector<int> computed_from;
-    for (const Json& line : Lines(Path("answers.jsonl"))) {
-      computed_from.push_back(line["computed_from"]);
-    }
-    EXPECT_EQ(computed_from, (std::vector<int>{0, 0, 2, 2}));
+  config.track = 3;
+  Run(config);
+  std::vector<int> computed_from;
+  for (const Json& line : Lines(Path("answers.jsonl"))) {
+    computed_from.push_back(line["computed_from"]);
   }
+  EXPECT_EQ(computed_from, (std::vector<int>{0, 0, 2, 2}));
 }
 
 // A run that computes one frame and checks twelve spends nearly all its time on checks.
@@ -535,8 +522,7 @@ TEST_F(RunTest, ChecksAreOutsideOfAllTimes) {
   }
   RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
   config.backend = RobotConfig::Backend::kReference;
-  config.mode = RobotConfig::Mode::kEveryK;
-  config.every = 100;
+  config.track = 100;
   config.check = 1;
   const auto begin = clock_.Now();
   const Summary summary = Run(config);

@@ -118,7 +118,7 @@ TEST(SummaryTest, NamesPlansAndHowFarTheirPredictionsWereOff) {
 
 TEST(SummaryTest, TellsHowManyAnswersAreOfTheirOwnFrame) {
   Summary summary;
-  summary.mode = "every-3";
+  summary.mode = "track:3 dense";
   for (int i = 0; i < 5; ++i) {
     Answer answer;
     answer.frame = i;
@@ -126,7 +126,7 @@ TEST(SummaryTest, TellsHowManyAnswersAreOfTheirOwnFrame) {
     summary.Add(answer);
   }
   EXPECT_EQ(summary.fresh, 2);
-  EXPECT_EQ(Line(summary, "mode"), "mode     every-3: own frame computed for 2 of 5 answers");
+  EXPECT_EQ(Line(summary, "mode"), "mode     track:3 dense: own frame computed for 2 of 5 answers");
   Summary dense;
   dense.Add(Answer{});
   EXPECT_EQ(Line(dense, "mode"), "");
