@@ -108,6 +108,10 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
   if (config.KeepsResults()) MakeReuse();
   if (config.server.address.empty() && !connect) return;
   Check(plan_);
+  if (plan_.kind == Plan::Kind::kRemote) {
+    const std::string why_not = WhyNotExact(plan_, model_->backend().Arithmetic());
+    if (!why_not.empty()) LogWarning(fmt::format("{}: answers have other bits", why_not));
+  }
   server_.emplace(config.server, model_->graph(), link_clock, std::move(connect));
 }
 
