@@ -31,6 +31,7 @@ FrameCost CostOf(Answer answer) {
   const bool is_computed = answer.computed_from == answer.frame;
   if (is_computed) cost.robot_work = answer.work ? answer.work->share : 1.0;
   cost.share = answer.share();
+  cost.is_moved = answer.is_moved;
   cost.plan = answer.plan;
   if (answer.predicted) cost.predicted_ms = Milliseconds(*answer.predicted);
   if (const auto& part = answer.server) {

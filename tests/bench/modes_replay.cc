@@ -212,6 +212,7 @@ class Replays {
     const auto cost_of = [&](int64_t captured) {
       FrameCost cost;
       if (computed && ++frames_since < plan.every) {
+        cost.is_moved = true;
         cost.robot_ms = subject_->motion->move_ms();
         cost.content = subject_->motion->Moved(computed, computed_from, captured);
         cost.plan = ToText(plan);
