@@ -89,6 +89,7 @@ class PausedClock final : public Clock {
 
 // The configured codec is the usual one of its kind.
 std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config) {
+  if (config.server.address.empty()) return {};
   const bool is_exact = config.cache.policy == CacheConfig::Policy::kExact;
   std::vector<std::string> codecs = is_exact ? LosslessPictureCodecs() : DefaultPictureCodecs();
   const PictureCodec own = ParsePictureCodec(config.server.codec);

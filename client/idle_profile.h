@@ -13,8 +13,8 @@
 
 namespace cacheinf {
 
-// The picture codecs that a robot's plans choose from: the usual ones and its own, of which an
-// exact robot takes only what loses nothing.
+// The picture codecs that a robot's plans choose from, if it has a server: the usual ones and its
+// own, of which an exact robot takes only what loses nothing.
 std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config);
 
 // What a robot's model costs on its machine: at once rough figures, unless an earlier run has
@@ -34,6 +34,9 @@ class IdleProfile {
 
   // Returns each profile once, the first one at once.
   std::optional<Profile> Take();
+
+  // Whether nothing is left to measure, or to take.
+  bool is_measured() const { return !measuring_; }
 
   // "measures itself: 40 %"; empty if it does not.
   std::string progress() const;

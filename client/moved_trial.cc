@@ -10,6 +10,7 @@ namespace cacheinf {
 namespace {
 
 constexpr int kLongestTrialPause = 32;
+constexpr double kEnough = 4;  // frames with many boxes
 
 }  // namespace
 
@@ -31,7 +32,8 @@ std::optional<MovedTrial::Result> MovedTrial::Offer(const AnswerContent* content
   const std::optional<Result> result = Compare(moved, *content);
   Forget();
   pause_ = next_pause_;
-  next_pause_ = std::min(2 * next_pause_, kLongestTrialPause);
+  weight_ += result ? result->weight : 0;
+  if (weight_ >= kEnough) next_pause_ = std::min(2 * next_pause_, kLongestTrialPause);
   return result;
 }
 

@@ -14,8 +14,8 @@ namespace cacheinf {
 
 // Shows how well answers would agree that are moved with the scene, and what moving takes: now and
 // then moves an answer over the frames after it, up to the next computed one, and compares it with
-// that. Pauses for 1, 2, 4, … up to 32 computed frames between two trials. Boxes and keypoints
-// move, so other answers give no result.
+// that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, … up
+// to 32. Boxes and keypoints move, so other answers give no result.
 class MovedTrial {
  public:
   // The clock must outlive this.
@@ -42,6 +42,7 @@ class MovedTrial {
   MovedAnswer moved_;
   int frames_ = 0;  // that it was moved by
   std::chrono::nanoseconds took_{};
+  double weight_ = 0;  // of all results
   int next_pause_ = 1;
   int pause_ = 0;
 };

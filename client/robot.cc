@@ -14,6 +14,7 @@
 #include "common/answer/seen_picture.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/exec/model_state.h"
 #include "common/link/emulated_link.h"
 #include "common/model/picture.h"
 #include "common/plan/plan_chooser.h"
@@ -28,9 +29,9 @@ using std::chrono::nanoseconds;
 
 constexpr size_t kLargestSchedule = size_t{64} << 20;
 
-bool MaySplit(const RobotConfig& config) {
+bool MaySplit(const RobotConfig& config, bool has_server) {
   if (config.mode == RobotConfig::Mode::kSplit) return true;
-  if (config.mode != RobotConfig::Mode::kCacheinf) return false;
+  if (config.mode != RobotConfig::Mode::kCacheinf || !has_server) return false;
   const ReuseSettings settings = Resolve(config.cache, config.tracker.change);
   return !settings.is_by_warp() && settings.change_policy().can_split();
 }
@@ -51,29 +52,79 @@ PlanChooser::Goal GoalOf(const RobotConfig& config) {
           .is_exact = config.cache.policy == CacheConfig::Policy::kExact};
 }
 
+PictureView ViewOf(const PictureFit& fit, const uint8_t* pixels) {
+  return {pixels, fit.spec().width, fit.spec().height, fit.channels()};
+}
+
+void Add(const MemoryReport& more, MemoryReport& sum) {
+  for (size_t MemoryReport::*const bytes :
+       {&MemoryReport::arena_bytes, &MemoryReport::second_bytes, &MemoryReport::no_cache_bytes,
+        &MemoryReport::cache_all_bytes, &MemoryReport::activation_bytes,
+        &MemoryReport::persistent_bytes, &MemoryReport::lower_bound_bytes,
+        &MemoryReport::constant_bytes, &MemoryReport::scratch_bytes}) {
+    sum.*bytes += more.*bytes;
+  }
+}
+
 }  // namespace
 
+// A smaller model, which answers alone.
+struct Robot::Smaller {
+  Smaller(const SmallerModel& smaller, const RobotConfig& config, const Graph& first,
+          const Clock& clock, const Clock& link_clock)
+      : name(smaller.name),
+        executor(smaller.model, config.WithoutServer(), /*may_split=*/false, clock, link_clock),
+        reader(smaller, first, config.model_config.decoder) {}
+
+  std::string name;
+  FrameExecutor executor;
+  SmallerModelReader reader;
+  std::shared_ptr<const PictureFit> fit;
+  std::vector<uint8_t> pixels;
+};
+
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock, ConnectToServer connect)
+             const Clock& clock, ConnectToServer connect, const SmallerModels& smaller)
     : config_(config),
       clock_(ParseEmulation(config.server.emulate).slowdown, clock),
-      executor_(std::make_unique<FrameExecutor>(std::move(model), config, MaySplit(config), clock_,
-                                                clock, std::move(connect))),
+      executor_(std::make_unique<FrameExecutor>(
+          std::move(model), config, MaySplit(config, connect || !config.server.address.empty()),
+          clock_, clock, std::move(connect))),
       reader_(state().graph(), config.model_config.decoder),
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),
           ScheduleReader::Rules{[this](const Plan& plan) { return executor_->WhyNotFollow(plan); },
                                 [this](const Plan& plan) { executor_->Check(plan); }})) {
   if (config.mode != RobotConfig::Mode::kCacheinf) return;
+  for (const SmallerModel& model : smaller) {
+    smaller_.push_back(std::make_unique<Smaller>(model, config, state().graph(), clock_, clock));
+  }
   const std::string& file = config.server.schedule;
   if (file.empty()) return;
-  chooser_ = schedules_->Read(ReadFile(file, kLargestSchedule), file);
-  chooser_->Pursue(GoalOf(config));
+  Use(schedules_->Read(ReadFile(file, kLargestSchedule), file));
+  has_schedule_ = true;
 }
 
 Robot::~Robot() = default;
 
-void Robot::WantSchedule(const Profile& profile) { executor_->WantSchedule(ToJsonText(profile)); }
+void Robot::WantSchedule(const Profile& profile) {
+  executor_->WantSchedule(ToJsonText(profile));
+  if (!smaller_.empty() && !has_schedule_) Use(std::make_unique<PlanChooser>(profile));
+}
+
+void Robot::AddProfile(const std::string& smaller, const Profile& profile) {
+  chooser_->AddModel(smaller, profile);
+}
+
+void Robot::Use(std::unique_ptr<PlanChooser> chooser) {
+  chooser->Pursue(GoalOf(config_));
+  if (chooser_) chooser->GoOnFrom(*chooser_);
+  chooser_ = std::move(chooser);
+}
+
+FrameExecutor& Robot::answering() const {
+  return by_smaller_ == nullptr ? *executor_ : by_smaller_->executor;
+}
 
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   Begin(frame, verdict, waited);
@@ -84,14 +135,14 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
 
 void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   clock_.EndWait();
-  executor_->MeetServer([this] { return HasPlans(); });
+  executor_->MeetServer([this] { return HasSchedule(); });
   begin_ = clock_.Now();
   Fit(frame);
   frame_ = &frame;
   current_ = EmptyAnswer(frame, waited);
   moved_content_.reset();
   ++frames_since_;
-  is_tracked_ = !verdict.forget && moved_.has_answer() && frames_since_ < executor_->plan().every;
+  is_tracked_ = !verdict.forget && moved_.has_answer() && frames_since_ < answering().plan().every;
   if (!is_tracked_) BeginComputing(frame, verdict);
 }
 
@@ -107,7 +158,7 @@ Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
 
 std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool()>& idle) {
   if (is_tracked_) return Track();
-  if (!executor_->Step(look_at, idle)) return std::nullopt;
+  if (!answering().Step(look_at, idle)) return std::nullopt;
   return Read();
 }
 
@@ -115,7 +166,7 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Ver
   clock_.EndWait();
   const auto begin = clock_.Now();
   std::optional<FrameWork> work;
-  if (!is_tracked_) work = executor_->Refresh(model_picture(), verdict);
+  if (!is_tracked_) work = answering().Refresh(fitted_picture(), verdict);
   const nanoseconds took = clock_.Now() - begin;
   if (chooser_) TryMoving();
   if (!work) return std::nullopt;
@@ -132,6 +183,7 @@ void Robot::TryMoving() {
 
 bool Robot::StandBy() {
   clock_.EndWait();
+  if (by_smaller_ != nullptr) return false;
   return executor_->StandBy();
 }
 
@@ -142,7 +194,7 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   const auto begin = clock_.Now();
   const bool is_current = frame.index == current_.frame;
   PictureView picture = model_picture();
-  if (fit_ && !is_current) picture = Resize(frame, newer_pixels_);
+  if (fit_ && !is_current) picture = Resize(frame, *fit_, newer_pixels_);
   Answer answer = EmptyAnswer(frame, waited);
   answer.is_moved = true;
   answer.computed_from = moved_from_;
@@ -161,7 +213,7 @@ void Robot::NoteTrial(const Plan& plan, double agreement, double weight) {
 }
 
 Answer Robot::Track() {
-  if (fit_) Resize(*frame_, pixels_);
+  if (fit_) Resize(*frame_, *fit_, pixels_);
   Answer answer = *Moved(*frame_, current_.times.waited);
   answer.times.preprocess = clock_.Now() - begin_;
   if (!chooser_) return answer;
@@ -173,27 +225,33 @@ Answer Robot::Track() {
 void Robot::BeginComputing(const Frame& frame, const Verdict& verdict) {
   FittedFrame fitted = {.index = frame.index};
   if (fit_) {
-    fitted.picture = Resize(frame, pixels_);
+    fitted.picture = Resize(frame, *fit_, pixels_);
     fitted.place = fit_->place();
   } else {
     fitted.tensor = frame.tensor.view();
   }
   prepared_ = clock_.Now();
   FollowPlan();
-  executor_->Decide(fitted, verdict, Due(begin_ - current_.times.waited));
-  executor_->Begin();
+  if (by_smaller_ != nullptr) {
+    fitted.picture = Resize(frame, *by_smaller_->fit, by_smaller_->pixels);
+    fitted.place = by_smaller_->fit->place();
+    prepared_ = clock_.Now();
+  }
+  answering().Decide(fitted, verdict, Due(begin_ - current_.times.waited));
+  answering().Begin();
 }
 
 // The answer, once its outputs are there.
 Answer Robot::Read() {
-  const Execution& execution = executor_->Commit();
+  const Execution& execution = answering().Commit();
   const auto computed = clock_.Now();
   Answer answer = current_;
   static_cast<FrameExpense&>(answer) = execution;
-  answer.content = reader_.Read(outputs(), Seen());
-  if (moved_content_ && chooser_) NoteMoved(answer.content);
+  answer.content = by_smaller_ == nullptr ? reader_.Read(outputs(), Seen())
+                                          : by_smaller_->reader.Read(outputs(), Seen(), *fit_);
+  if (moved_content_ && chooser_ && !has_changed_model_) NoteMoved(answer.content);
   moved_content_.reset();
-  const bool will_move = config_.deadline_ms > 0 || executor_->plan().every > 1;
+  const bool will_move = config_.deadline_ms > 0 || answering().plan().every > 1;
   moved_.Keep(answer.content, will_move ? model_picture() : PictureView());
   moved_from_ = answer.computed_from;
   frames_since_ = 0;
@@ -206,8 +264,8 @@ Answer Robot::Read() {
   return answer;
 }
 
-// Takes up what the server has sent. Returns whether there are plans to choose from.
-bool Robot::HasPlans() {
+// Takes up what the server has sent. Returns whether there is a schedule.
+bool Robot::HasSchedule() {
   if (auto sent = executor_->TakeSchedule()) {
     LogInfo(sent->is_rough
                 ? "the server has sent a first plan, from rough figures; it measures the "
@@ -217,18 +275,19 @@ bool Robot::HasPlans() {
   }
   try {
     if (auto chooser = schedules_->Take()) {
-      chooser->Pursue(GoalOf(config_));
-      if (chooser_) chooser->GoOnFrom(*chooser_);
-      chooser_ = std::move(chooser);
+      Use(std::move(chooser));
+      has_schedule_ = true;
     }
   } catch (const InputError& error) {
     LogWarning(fmt::format("the robot goes on without a schedule: {}", error.what()));
   }
-  return chooser_ != nullptr;
+  return has_schedule_;
 }
 
 void Robot::FollowPlan() {
-  if (config_.mode != RobotConfig::Mode::kCacheinf || !HasPlans()) return;
+  if (config_.mode != RobotConfig::Mode::kCacheinf) return;
+  (void)HasSchedule();
+  if (!chooser_) return;
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
   link.is_up = statistics && executor_->MayUseServer();
@@ -240,6 +299,15 @@ void Robot::FollowPlan() {
     link.round_trip_ms = Milliseconds(statistics->round_trip->time);
   }
   const Plan& plan = chooser_->Choose(link);
+  const auto by = std::ranges::find(smaller_, plan.model, &Smaller::name);
+  const Smaller* const before =
+      std::exchange(by_smaller_, by == smaller_.end() ? nullptr : by->get());
+  has_changed_model_ = by_smaller_ != before;
+  if (has_changed_model_) moved_trial_.Forget();
+  if (by_smaller_ != nullptr) {
+    executor_->Follow({});
+    return by_smaller_->executor.Follow(plan);
+  }
   executor_->Follow(plan);
   const PlanEvidence& evidence = chooser_->evidence();
   const double agreement = evidence.Agreement(BaseOf(plan));
@@ -250,9 +318,9 @@ void Robot::FollowPlan() {
 }
 
 void Robot::NoteFrame(Answer& answer) {
-  const Execution& execution = executor_->last();
+  const Execution& execution = answering().last();
   answer.plan = PlanText();
-  if (execution.kind == executor_->plan().kind) {
+  if (execution.kind == answering().plan().kind) {
     answer.predicted = std::chrono::duration_cast<nanoseconds>(
         std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
   }
@@ -266,7 +334,7 @@ void Robot::NoteFrame(Answer& answer) {
 
 std::string Robot::PlanText() const {
   Plan followed = plan();
-  followed.every = executor_->plan().every;
+  followed.every = answering().plan().every;
   return ToText(followed);
 }
 
@@ -300,15 +368,26 @@ void Robot::Fit(const Frame& frame) {
   if (picture.empty()) return FitTensor(frame);
   if (spec.width == 0) throw InputError("the model takes tensors, but the source gives pictures");
   if (fit_ && Fits(*fit_, picture)) return;
+  std::shared_ptr<const PictureFit> fit;
+  std::vector<std::shared_ptr<const PictureFit>> smaller;
+  const auto fit_to = [&](const ModelState& state) {
+    return std::make_shared<const PictureFit>(state.graph().picture, picture.width, picture.height);
+  };
   try {
-    fit_ = std::make_shared<const PictureFit>(spec, picture.width, picture.height);
+    fit = fit_to(state());
+    for (const auto& model : smaller_) smaller.push_back(fit_to(model->executor.state()));
   } catch (const InputError& error) {
     throw UnfitFrame(fmt::format("{}: {}", frame.name, error.what()));
   }
+  fit_ = std::move(fit);
   // Kept results are of another picture.
   moved_.Forget();
   moved_trial_.Forget();
   executor_->SetPlaceOfFrames(fit_->place());
+  for (size_t i = 0; i < smaller.size(); ++i) {
+    smaller_[i]->fit = std::move(smaller[i]);
+    smaller_[i]->executor.SetPlaceOfFrames(smaller_[i]->fit->place());
+  }
 }
 
 void Robot::FitTensor(const Frame& frame) {
@@ -325,48 +404,68 @@ void Robot::FitTensor(const Frame& frame) {
   fit_.reset();
 }
 
-PictureView Robot::Resize(const Frame& frame, std::vector<uint8_t>& pixels) const {
-  const PictureView view = {nullptr, fit_->spec().width, fit_->spec().height, fit_->channels()};
+PictureView Robot::Resize(const Frame& frame, const PictureFit& fit,
+                          std::vector<uint8_t>& pixels) const {
   if (frame.fitted) {
     pixels = *frame.fitted;
   } else {
-    pixels.resize(view.byte_count());
-    fit_->Resize(frame.picture, {0, view.height}, pixels.data());
+    pixels.resize(ViewOf(fit, nullptr).byte_count());
+    fit.Resize(frame.picture, {0, fit.spec().height}, pixels.data());
   }
-  return {pixels.data(), view.width, view.height, view.channels};
+  return ViewOf(fit, pixels.data());
 }
 
 std::optional<ClassMap> Robot::recomputed() const {
-  const Execution& execution = executor_->last();
+  const Execution& execution = answering().last();
   if (!execution.work) return std::nullopt;
-  if (execution.work->is_dense) return AllRecomputed(state());
-  const PictureSpec& spec = fit_->spec();
-  return Seen().InModel(Recomputed(state()), spec.width, spec.height);
+  const ModelState& computed = answering().state();
+  const PictureSpec& own = computed.graph().picture;
+  ClassMap map = execution.work->is_dense
+                     ? AllRecomputed(computed)
+                     : Seen().InModel(Recomputed(computed), own.width, own.height);
+  if (by_smaller_ == nullptr) return map;
+  return Refitted(map, *by_smaller_->fit, *fit_, fit_->spec().width, fit_->spec().height);
 }
 
-SeenPicture Robot::Seen() const { return {fit(), executor_->last().model_from_seen}; }
+SeenPicture Robot::Seen() const {
+  const PictureFit* const own = by_smaller_ == nullptr ? fit() : by_smaller_->fit.get();
+  return {own, answering().last().model_from_seen};
+}
 
 PictureView Robot::model_picture() const {
-  if (!fit_) return {};
-  return {pixels_.data(), fit_->spec().width, fit_->spec().height, fit_->channels()};
+  return fit_ ? ViewOf(*fit_, pixels_.data()) : PictureView();
 }
 
-PictureView Robot::seen_picture() const { return executor_->last().seen; }
+// As the model took it that computed the last frame.
+PictureView Robot::fitted_picture() const {
+  return by_smaller_ == nullptr ? model_picture()
+                                : ViewOf(*by_smaller_->fit, by_smaller_->pixels.data());
+}
 
-bool Robot::sees_moved() const { return !Seen().model_from_seen.IsIdentity(); }
+PictureView Robot::seen_picture() const { return answering().last().seen; }
+
+bool Robot::sees_moved() const {
+  return by_smaller_ != nullptr || !Seen().model_from_seen.IsIdentity();
+}
 
 Plan Robot::plan() const {
-  const Plan& planned = executor_->plan();
-  return executor_->last().kind == planned.kind ? BaseOf(planned) : Plan();
+  const Plan& planned = answering().plan();
+  return answering().last().kind == planned.kind ? BaseOf(planned) : Plan();
 }
 
 const FrameDecision* Robot::decision() const {
-  return is_tracked_ ? nullptr : executor_->last().decision;
+  return is_tracked_ ? nullptr : answering().last().decision;
 }
 
-FrameOutputs Robot::outputs() const { return executor_->outputs(); }
+FrameOutputs Robot::outputs() const { return answering().outputs(); }
 
 const ModelState& Robot::state() const { return executor_->state(); }
+
+MemoryReport Robot::memory() const {
+  MemoryReport sum = state().memory();
+  for (const auto& model : smaller_) Add(model->executor.state().memory(), sum);
+  return sum;
+}
 
 std::optional<ChannelStatistics> Robot::link_statistics() const {
   return executor_->link_statistics();

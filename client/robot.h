@@ -14,6 +14,7 @@
 #include "client/server_peer.h"
 #include "common/answer/answers.h"
 #include "common/answer/moved_answer.h"
+#include "common/answer/smaller_model.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/picture_view.h"
@@ -34,6 +35,7 @@ class ScheduleReader;
 struct ChannelStatistics;
 struct FittedFrame;
 struct FrameDecision;
+struct MemoryReport;
 struct Profile;
 struct SeenPicture;
 
@@ -48,7 +50,8 @@ class UnfitFrame : public InputError {
 //   cache    computes what changed in each frame (common/reuse/reuse.h).
 //   remote   sends pictures to a server, which computes them.
 //   split    computes what changed in each frame, some rows of it on a server.
-//   cacheinf computes each frame the way that is best by the objective: alone, remote or split.
+//   cacheinf computes each frame the way that is best by the objective: alone, by this model or a
+//            smaller one, remote or split.
 // In the last three, a frame without a server is answered as in mode cache. If the configuration
 // tells it to `track`, or mode cacheinf's plan does, every mode computes every k-th frame only, and
 // moves its answer to those between (Moved). It computes a frame whose size differs from the one
@@ -57,16 +60,21 @@ class Robot {
  public:
   // The model takes one input: a picture where frames are pictures (see graph.picture), else the
   // frames' tensors. Throws InputError if the configuration does not fit the model. The clock must
-  // outlive the robot. `connect`: see ServerPeer.
+  // outlive the robot. `connect`: see ServerPeer. Throws InputError, too, if a smaller model's
+  // answers cannot stand for the model's. REQUIRES: no smaller models unless in mode cacheinf.
   Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
-        ConnectToServer connect = {});
+        ConnectToServer connect = {}, const SmallerModels& smaller = {});
   ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;
 
   // In mode cacheinf a server makes the schedule from this, unless the configuration names one;
-  // with neither, the robot answers alone. Give a better profile once there is one.
+  // with neither, the robot answers alone, by its smaller models, too. Give a better profile once
+  // there is one.
   void WantSchedule(const Profile& profile);
+  // What one of the smaller models takes; none is followed before. Give a better profile once there
+  // is one. REQUIRES: a configured schedule, or WantSchedule before.
+  void AddProfile(const std::string& smaller, const Profile& profile);
 
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
   // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline
@@ -115,22 +123,24 @@ class Robot {
   const FrameDecision* decision() const;
 
   // The last computed answer's, until Refresh; NaN where a server left out what no answer reads
-  // (shared_settings.h).
+  // (shared_settings.h). Those of a smaller model differ in size.
   FrameOutputs outputs() const;
 
-  // Holds what is kept.
+  // Holds what is kept by the first model.
   const ModelState& state() const;
+  MemoryReport memory() const;  // of all models
   const AnswerReader& reader() const { return reader_; }
 
   // How the last frame was fitted to the model; null before the first frame and for tensors.
   const PictureFit* fit() const { return fit_.get(); }
 
-  // The last frame as fitted to the model, and what the network saw in its place. Valid until
+  // The last frame as fitted to the first model, and what the network saw in its place. Valid until
   // Refresh, and for pictures only.
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
-  // Whether pixels of the seen picture and of the outputs lie elsewhere than in the frame.
+  // Whether pixels of the seen picture and of the outputs lie elsewhere than in the frame, or than
+  // those of the first model.
   bool sees_moved() const;
 
   // How much of the last answer's work was done over each pixel of the model's picture
@@ -148,8 +158,12 @@ class Robot {
   std::optional<ChannelStatistics> link_statistics() const;
 
  private:
-  bool HasPlans();
+  struct Smaller;
+
+  bool HasSchedule();
+  void Use(std::unique_ptr<PlanChooser> chooser);
   void FollowPlan();
+  FrameExecutor& answering() const;
   void NoteFrame(Answer& answer);
   void NoteMoved(const AnswerContent& content);
   void TryMoving();
@@ -157,7 +171,8 @@ class Robot {
   std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;
   void FitTensor(const Frame& frame);
   void Fit(const Frame& frame);
-  PictureView Resize(const Frame& frame, std::vector<uint8_t>& pixels) const;
+  PictureView Resize(const Frame& frame, const PictureFit& fit, std::vector<uint8_t>& pixels) const;
+  PictureView fitted_picture() const;
   Answer Track();
   Answer EmptyAnswer(const Frame& frame, std::chrono::nanoseconds waited) const;
   void BeginComputing(const Frame& frame, const Verdict& verdict);
@@ -169,7 +184,11 @@ class Robot {
   const std::unique_ptr<FrameExecutor> executor_;
   AnswerReader reader_;
   const std::unique_ptr<ScheduleReader> schedules_;
-  std::unique_ptr<PlanChooser> chooser_;  // once there is a schedule
+  std::unique_ptr<PlanChooser> chooser_;  // once there is a schedule, or smaller models' profiles
+  bool has_schedule_ = false;
+  std::vector<std::unique_ptr<Smaller>> smaller_;
+  Smaller* by_smaller_ = nullptr;   // that computes the current frame; null: the first model
+  bool has_changed_model_ = false;  // since the last computed frame
 
   std::shared_ptr<const PictureFit> fit_;
   std::vector<uint8_t> pixels_;  // the model's picture

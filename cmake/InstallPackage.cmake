@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 
 install(DIRECTORY configs/ DESTINATION share/cacheinf)
 install(PROGRAMS scripts/name-server scripts/setup DESTINATION share/cacheinf/scripts)
-install(FILES scripts/internal/steps.sh DESTINATION share/cacheinf/scripts/internal)
+install(FILES scripts/internal/mend_ros.py scripts/internal/ros_requirements.txt
+              scripts/internal/steps.sh DESTINATION share/cacheinf/scripts/internal)
 install(
   DIRECTORY client common sparse_ops
   DESTINATION include/cacheinf

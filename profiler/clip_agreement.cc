@@ -18,7 +18,7 @@
 #include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "common/tracker/tracker.h"
-#include "profiler/codec_trial.h"
+#include "profiler/plan_trial.h"
 
 namespace cacheinf {
 namespace {
@@ -30,15 +30,15 @@ void JudgeCodecs(const std::shared_ptr<const CompiledModel>& model, const Decode
                  const FittedClip& clip, const GoOn& go_on, std::vector<ProfiledCodec>* codecs) {
   std::vector<std::string> names;
   for (const ProfiledCodec& codec : *codecs) names.push_back(codec.codec);
-  CodecTrial trial(model, decoder, names, std::numeric_limits<double>::infinity());
+  PlanTrial trial(model, decoder, names, std::numeric_limits<double>::infinity());
   for (size_t i = 0; i < clip.pictures.size(); ++i) {
-    const bool may_stop = i % CodecTrial::kFramesInARow == 0 && i > 0;
+    const bool may_stop = i % PlanTrial::kFramesInARow == 0 && i > 0;
     if (may_stop && !go_on()) return;
     trial.Offer(clip.picture(i));
     while (trial.Step()) {
     }
-    while (const std::optional<CodecAgreement> result = trial.TakeResult()) {
-      std::ranges::find(*codecs, result->codec, &ProfiledCodec::codec)
+    while (const std::optional<PlanAgreement> result = trial.TakeResult()) {
+      std::ranges::find(*codecs, result->plan.codec, &ProfiledCodec::codec)
           ->judged.Add(result->agreement, result->weight);
     }
   }

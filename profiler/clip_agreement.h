@@ -18,7 +18,7 @@ namespace cacheinf {
 bool ShowsAgreement(const FittedClip& clip);
 
 // Fills in what the profile says of agreement with dense answers, from the clips that show it: of
-// its codecs (codec_trial.h), and of the robot's cache under these settings, frame by frame with
+// its codecs (plan_trial.h), and of the robot's cache under these settings, frame by frame with
 // the refresh after each. Takes about so many seconds, unless all frames are judged before; but
 // judges some frames of each clip. `go_on` hears the seconds left; returning false ends it.
 // REQUIRES: a clip that shows it, and settings that fit the model.

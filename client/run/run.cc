@@ -7,11 +7,13 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/answer/output_paths.h"
 #include "client/idle_profile.h"
@@ -28,6 +30,7 @@
 #include "client/server_peer.h"
 #include "common/answer/outputs.h"
 #include "common/answer/overlay.h"
+#include "common/answer/smaller_model.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/slowed_clock.h"
@@ -40,7 +43,7 @@
 #include "common/reuse/settings.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
-#include "profiler/codec_trial.h"
+#include "profiler/plan_trial.h"
 #include "profiler/scheme_choice.h"
 #include "sparse_ops/cuda/device.h"
 
@@ -230,15 +233,20 @@ RobotConfig WithoutGpu(RobotConfig config, const std::exception& error) {
   return config;
 }
 
-// Compiles the model for the backend of a configuration.
-using Compiler = std::function<std::shared_ptr<const CompiledModel>(const RobotConfig& config)>;
+struct Models {
+  std::shared_ptr<const CompiledModel> first;
+  SmallerModels smaller;
+};
+
+// Compiles the models for the backend of a configuration.
+using Compiler = std::function<Models(const RobotConfig& config)>;
 
 // A robot and everything around it; handles the frames.
 class Run {
  public:
   // The compiler must outlive this, too.
-  Run(const RobotConfig& config, const std::shared_ptr<const CompiledModel>& model,
-      const Compiler& compile, FrameQueue& source, const Clock& clock)
+  Run(const RobotConfig& config, const Models& models, const Compiler& compile, FrameQueue& source,
+      const Clock& clock)
       : config_(config),
         compile_(compile),
         source_(source),
@@ -252,11 +260,14 @@ class Run {
             },
             [this] { return TakeIdleStep(); }),
         guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock),
-        robot_(std::in_place, model, config, clock),
+        robot_(std::in_place, models.first, config, clock, ConnectToServer(), models.smaller),
         publisher_(config, *robot_, source),
         intake_(*robot_) {
     for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
-    SurroundRobot(model);
+    if (!config.smaller_models.empty() && !config.HasLadder()) {
+      LogWarning("smaller_models are not used: only mode cacheinf chooses among models");
+    }
+    SurroundRobot(models);
     if (!config.UsesServer() && !config.server.address.empty()) {
       LogWarning(fmt::format(
           "the server gets nothing to compute: mode {} is the robot alone; mode cacheinf uses both",
@@ -267,18 +278,20 @@ class Run {
     if (!config.server.address.empty()) summary_.server.emplace();
     if (summary_.server && config.UsesServer()) summary_.server->missed = config.server.address;
     summary_.deadline_ms = config.deadline_ms;
-    summary_.memory = robot_->state().memory();
+    summary_.memory = robot_->memory();
     start_ = clock.Now();
   }
 
-  // Returns the source's next frame. While it waits for a live one, a robot with a server measures
-  // itself. A recording leaves no time for that: what its frames take corrects rough figures.
+  // Returns the source's next frame. While it waits for a live one, a robot with plans to choose
+  // from measures itself. A recording leaves no time for that: what its frames take corrects rough
+  // figures.
   std::optional<Frame> Next() {
-    const bool measures = source_.is_live() && robot_->link_statistics() && profile_;
-    if (measures) profile_->Resume();
+    const bool is_idle = source_.is_live() && (robot_->link_statistics() || config_.HasLadder());
+    IdleProfile* const profile = is_idle ? Measuring() : nullptr;
+    if (profile != nullptr) profile->Resume();
     std::optional<Frame> frame = loop_.Next(*robot_);
-    if (measures) profile_->Pause();
-    WantScheduleIfMeasured();
+    if (profile != nullptr) profile->Pause();
+    TakeProfiles();
     return frame;
   }
 
@@ -290,9 +303,9 @@ class Run {
     } catch (const std::exception& error) {
       KeepFailure(frame, step, error.what());
       config_ = WithoutGpu(config_, error);
-      const auto model = compile_(config_);
-      robot_.emplace(model, config_, clock_);
-      SurroundRobot(model);
+      const Models models = compile_(config_);
+      robot_.emplace(models.first, config_, clock_, ConnectToServer(), models.smaller);
+      SurroundRobot(models);
       if (step.current <= FrameStep::kPublish) Handle(frame);
     }
   }
@@ -331,12 +344,14 @@ class Run {
 
   std::string Progress() {
     const std::string line = ProgressLine(summary(), config_.frames);
-    const std::string measuring = profile_ ? profile_->progress() : "";
+    const IdleProfile* const profile = Measuring();
+    const std::string measuring = profile != nullptr ? profile->progress() : "";
     return measuring.empty() ? line : fmt::format("{}  {}", line, measuring);
   }
 
  private:
-  void SurroundRobot(const std::shared_ptr<const CompiledModel>& model) {
+  void SurroundRobot(const Models& models) {
+    const auto& model = models.first;
     if (check_) start_ += check_->time_spent();
     timing_ = {};
     if (config_.check > 0) check_.emplace(model, config_, clock_);
@@ -346,16 +361,37 @@ class Run {
     }
     if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
     if (config_.mode == RobotConfig::Mode::kCacheinf && model->graph().picture.width > 0) {
-      trial_.emplace(model, config_.model_config.decoder, CodecsToChooseFrom(config_));
+      trial_.emplace(model, config_.model_config.decoder, CodecsToChooseFrom(config_),
+                     PlanTrial::kUsualShare, models.smaller);
     }
-    if (!NeedsProfile(config_)) return;
-    profile_.emplace(model, config_, clock_);
-    WantScheduleIfMeasured();
+    profiles_.clear();
+    if (NeedsProfile(config_)) profiles_.try_emplace("", model, config_, clock_);
+    RobotConfig alone = config_;
+    alone.server.address.clear();
+    for (const auto& [name, smaller] : models.smaller) {
+      profiles_.try_emplace(name, smaller, alone, clock_);
+    }
+    TakeProfiles();
   }
 
-  void WantScheduleIfMeasured() {
-    if (!profile_) return;
-    if (const std::optional<Profile> profile = profile_->Take()) robot_->WantSchedule(*profile);
+  // The first model comes first.
+  void TakeProfiles() {
+    for (auto& [name, of] : profiles_) {
+      const std::optional<Profile> profile = of.Take();
+      if (!profile) continue;
+      if (name.empty()) {
+        robot_->WantSchedule(*profile);
+      } else {
+        robot_->AddProfile(name, *profile);
+      }
+    }
+  }
+
+  // Whose turn it is to be measured; null if all are.
+  IdleProfile* Measuring() {
+    const auto next =
+        std::ranges::find_if(profiles_, [](const auto& of) { return !of.second.is_measured(); });
+    return next == profiles_.end() ? nullptr : &next->second;
   }
 
   // How far a frame has got.
@@ -386,7 +422,7 @@ class Run {
     if (guard_ && !answer.is_moved) BeginSample(answer);
     step.current = FrameStep::kRefresh;
     Refresh(frame, answer);
-    if (trial_) trial_->Offer(robot_->model_picture());
+    if (trial_) trial_->Offer(robot_->model_picture(), frame.picture, robot_->fit());
   }
 
   void Refresh(const Frame& frame, const Answer& answer) {
@@ -436,8 +472,7 @@ class Run {
     while (robot_->chooses()) {
       const auto result = trial_->TakeResult();
       if (!result) break;
-      const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = result->codec};
-      robot_->NoteTrial(plan, result->agreement, result->weight);
+      robot_->NoteTrial(result->plan, result->agreement, result->weight);
     }
     return is_taken;
   }
@@ -465,12 +500,13 @@ class Run {
   FrameQueue& source_;
   const Clock& clock_;
   FrameLoop loop_;
-  const SlowedClock guard_clock_;       // as the robot's own; of samples and trials
-  std::optional<Robot> robot_;          // always set; replaced in place once a GPU is lost
-  std::optional<IdleProfile> profile_;  // if a server is to make a schedule of it
+  const SlowedClock guard_clock_;  // as the robot's own; of samples and trials
+  std::optional<Robot> robot_;     // always set; replaced in place once a GPU is lost
+  // Of models of which plans are made, by their names; the first model's is empty.
+  std::map<std::string, IdleProfile> profiles_;
   std::optional<DenseCheck> check_;
   std::optional<Guard> guard_;
-  std::optional<CodecTrial> trial_;  // if plans choose from codecs
+  std::optional<PlanTrial> trial_;  // if there are plans to choose from
   ReuseTiming timing_;
   std::optional<Recorder> recorder_;
   Publisher publisher_;
@@ -478,6 +514,16 @@ class Run {
   Summary summary_;
   std::chrono::nanoseconds start_{0};
 };
+
+Graph LoadSmaller(const std::string& smaller, const RobotConfig& config, bool has_tensors) {
+  try {
+    return LoadGraph(config.WithSmallerModel(smaller), has_tensors);
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    if (text.find("--shape") == std::string::npos) throw;
+    throw InputError(text + " (a smaller model gets its shape as --smaller-model FILE@SHAPE)");
+  }
+}
 
 // What paces the source's frames; null: nothing.
 const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const Clock& clock) {
@@ -512,15 +558,29 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Graph graph = CompleteNetwork(network, config, source.has_tensors());
   HeadWatch watch(config, std::move(network));
   if (const std::optional<Frame> first = source.First()) watch.Before(*first);
-  ChooseSchemes(config, ThreadsToUse(config), clock, stop, graph);
-  const auto shared_graph = std::make_shared<const Graph>(std::move(graph));
+  std::vector<std::pair<std::string, std::shared_ptr<const Graph>>> graphs;
+  const auto add = [&](const std::string& name, Graph&& of) {
+    ChooseSchemes(config, ThreadsToUse(config), clock, stop, of);
+    graphs.emplace_back(name, std::make_shared<const Graph>(std::move(of)));
+  };
+  add("", std::move(graph));
+  if (config.HasLadder()) {
+    for (const std::string& smaller : config.smaller_models) {
+      add(NameOfSmallerModel(smaller), LoadSmaller(smaller, config, source.has_tensors()));
+    }
+  }
   const Compiler compile = [&](const RobotConfig& with) {
-    return std::make_shared<const CompiledModel>(shared_graph, make_backend(with));
+    SmallerModels models;
+    for (const auto& [name, of] : graphs) {
+      models.push_back({name, std::make_shared<const CompiledModel>(of, make_backend(with))});
+    }
+    const auto first = models.front().model;
+    models.erase(models.begin());
+    return Models{first, std::move(models)};
   };
   std::optional<Run> run;
   const auto begin = [&](const RobotConfig& with) {
-    const auto model = compile(with);
-    run.emplace(with, model, compile, source, clock);
+    run.emplace(with, compile(with), compile, source, clock);
   };
   try {
     begin(config);

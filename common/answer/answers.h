@@ -139,6 +139,8 @@ class AnswerReader {
   // nothing.
   std::string Doubt() const;
 
+  // Of classes or keypoints; empty: they have none.
+  const std::vector<std::string>& class_names() const { return class_names_; }
   // The name of a class or keypoint, or its number where it has none.
   std::string ClassName(int index) const;
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -35,11 +37,48 @@ void CheckChecking(const RobotConfig& config, std::string_view name) {
   }
 }
 
+// The file of one of the smaller models, and the shape of its input, if that is given.
+std::pair<std::string, std::string> FileAndShape(const std::string& smaller) {
+  const size_t at = smaller.rfind('@');
+  const bool has_shape = at != std::string::npos && at + 1 < smaller.size() &&
+                         smaller.find_first_not_of("0123456789x", at + 1) == std::string::npos;
+  if (!has_shape) return {smaller, ""};
+  return {smaller.substr(0, at), smaller.substr(at + 1)};
+}
+
+void CheckLadder(const RobotConfig& config, std::string_view name) {
+  std::set<std::string> names;
+  for (const std::string& smaller : config.smaller_models) {
+    const auto [file, shape] = FileAndShape(smaller);
+    if (file.empty()) throw InputError(fmt::format("{}: smaller_models names no file", name));
+    if (!shape.empty()) ParseShape(shape, std::string(name) + ": smaller_models");
+    if (!names.insert(NameOfSmallerModel(smaller)).second) {
+      throw InputError(fmt::format(
+          "{}: smaller_models names {} twice; plans tell models apart by their files' names", name,
+          NameOfSmallerModel(smaller)));
+    }
+  }
+  if (!config.HasLadder()) return;
+  if (config.cache.policy == CacheConfig::Policy::kExact) {
+    throw InputError(
+        fmt::format("{}: smaller_models give no answer the bits that policy exact promises: leave "
+                    "out one of both",
+                    name));
+  }
+  if (!config.output.dump_outputs.empty()) {
+    throw InputError(fmt::format(
+        "{}: output.dump_outputs writes one model's outputs: leave out smaller_models", name));
+  }
+}
+
 void CheckServer(const RobotConfig& config, std::string_view name) {
   if (!config.UsesServer()) return;
   const char* const mode = NameOf(config.mode);
-  if (config.server.address.empty()) {
-    throw InputError(fmt::format("{}: mode {} needs a server, such as --server mpi", name, mode));
+  if (config.server.address.empty() && !config.HasLadder()) {
+    throw InputError(fmt::format("{}: mode {} needs a server, such as --server mpi{}", name, mode,
+                                 config.mode == RobotConfig::Mode::kCacheinf
+                                     ? ", or smaller models to choose from (--smaller-model)"
+                                     : ""));
   }
   if (!config.record.folder.empty()) {
     throw InputError(fmt::format("{}: mode {} cannot be recorded", name, mode));
@@ -103,6 +142,16 @@ FieldTable RobotConfig::Fields() {
       Field{"model", &model, "The model's file: ONNX, TorchScript, or packed by cacheinf-profile.",
             "Always set it."}
           .Flag("--model"),
+      Field{"smaller_models", &smaller_models,
+            "Quicker models that may answer in place of the first: FILE or FILE@SHAPE. In mode "
+            "\"cacheinf\" they are plans of the robot alone, which needs no server for that. They "
+            "have the same classes and give the same kind of answer, from smaller pictures or with "
+            "fewer layers; preprocess and decoder count for them, too. How well they agree is "
+            "judged by dense answers of the first model.",
+            "Set it if the first model takes longer than answers may. The same file serves for a "
+            "smaller picture, as model.onnx@1x3x192x320, where --shape could set that."}
+          .AtMostItems(8)
+          .Flag("--smaller-model"),
       Field{
           "shapes", &shapes,
           "Shapes of the model's inputs, like 1x3x384x640, if its file leaves them open.",
@@ -128,8 +177,8 @@ FieldTable RobotConfig::Fields() {
           "Every frame (dense); what changed in every frame (cache); every frame, on a server "
           "(remote); what changed, shared by robot and server (split); or whichever of these is "
           "best for the frame by the objective (cacheinf).",
-          "Use cache if much of the picture stays the same. With a server cacheinf is the "
-          "default. The others are there to compare with."}
+          "Use cache if much of the picture stays the same. With a server or smaller models "
+          "cacheinf is the default. The others are there to compare with."}
           .Flag("--mode"),
       Field{"track", &track,
             "Computes every Nth frame as the mode says. Those between get its answer: boxes and "
@@ -246,6 +295,22 @@ RobotConfig RobotConfig::WithoutServer() const {
   return alone;
 }
 
+RobotConfig RobotConfig::WithSmallerModel(const std::string& smaller) const {
+  RobotConfig other = WithoutServer();
+  const auto [file, shape] = FileAndShape(smaller);
+  other.model = file;
+  other.smaller_models.clear();
+  other.shapes.clear();
+  if (!shape.empty()) other.shapes.push_back(shape);
+  return other;
+}
+
+std::string NameOfSmallerModel(const std::string& smaller) {
+  const auto [file, shape] = FileAndShape(smaller);
+  const std::string stem = fs::path(file).stem().string();
+  return shape.empty() ? stem : fmt::format("{}@{}", stem, shape);
+}
+
 RobotConfig RobotConfig::InDenseMode() const {
   RobotConfig dense = WithoutServer();
   dense.mode = Mode::kDense;
@@ -272,6 +337,7 @@ void RobotConfig::ChangePaths(const std::function<std::string(const std::string&
   if (!output.answers.empty() && !output.answers_on_stdout()) {
     output.answers = changed(output.answers);
   }
+  for (std::string& smaller : smaller_models) smaller = changed(smaller);
   for (std::string* path :
        {&model, &model_config.decoder.class_names_file, &output.dump_outputs, &output.overlay,
         &output.picture, &output.summary, &record.folder, &server.name_server, &server.schedule}) {
@@ -290,6 +356,7 @@ void RobotConfig::Check(std::string_view name) const {
   CheckBounds(name, copy.Fields());
   for (const std::string& shape : shapes) ParseShape(shape, std::string(name) + ": shapes");
   CheckChecking(*this, name);
+  CheckLadder(*this, name);
   CheckServer(*this, name);
   cache.Check(name);
   guard.Check(name);
@@ -331,8 +398,8 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
     says_mode = says_mode || HasKey(text, "mode");
   }
   options.Override(config.Fields());
-  const bool has_server = !config.server.address.empty();
-  if (has_server && !says_mode) config.mode = RobotConfig::Mode::kCacheinf;
+  const bool has_plans = !config.server.address.empty() || !config.smaller_models.empty();
+  if (has_plans && !says_mode) config.mode = RobotConfig::Mode::kCacheinf;
   config.Check();
   return config;
 }

@@ -55,6 +55,7 @@ struct RobotConfig {
   enum class Scheme : uint8_t { kDirect, kAuto };
 
   std::string model;
+  std::vector<std::string> smaller_models;  // FILE or FILE@SHAPE
   std::vector<std::string> shapes;
   std::vector<std::string> inputs;  // as ReadConstantInputs reads them
   std::string source;
@@ -90,10 +91,17 @@ struct RobotConfig {
   // Whether what was computed of a frame is used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
 
+  // Whether the robot chooses among several models.
+  bool HasLadder() const { return mode == Mode::kCacheinf && !smaller_models.empty(); }
+
   // For a robot beside this one: a check, a trial, a replay.
   RobotConfig WithoutServer() const;
   // The same, but it computes all of every frame.
   RobotConfig InDenseMode() const;
+
+  // With one of the smaller models in place of the first, and nothing else that is only the
+  // first's. REQUIRES: checked.
+  RobotConfig WithSmallerModel(const std::string& smaller) const;
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;
@@ -146,6 +154,9 @@ constexpr bool IsOnGpu(RobotConfig::Backend backend) {
   return backend >= RobotConfig::Backend::kCuda && backend <= RobotConfig::Backend::kCudaBf16;
 }
 constexpr Words<2> WordsOf(RobotConfig::Scheme) { return {"direct", "auto"}; }
+
+// What a plan calls a smaller model: "yolov5n_192x320" or "yolov5n@1x3x192x320".
+std::string NameOfSmallerModel(const std::string& smaller);
 
 // The defaults, overridden by the file, whose relative paths start at its folder. Throws InputError
 // that names file and key.

@@ -164,7 +164,7 @@ std::optional<Guard::Compared> Guard::Compare() {
   }
   if (IsOfNumbers(content_)) ReadOutputs(state_, exact_numbers_);
   Agreement agreement;
-  agreement.Add(content_, numbers_, exact, exact_numbers_);
+  agreement.Add(content_, numbers_, exact, exact_numbers_, sample_->plan.model.empty());
   const AgreementMeasure measure = agreement.measure();
   if (!measure.value) return std::nullopt;
   Compared compared = {{*measure.value, 1}, measure.weight};

@@ -39,7 +39,7 @@ AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const
 // What a guard reports.
 struct GuardReport : SampleCounts {
   GuardState state;                          // of the last answer's plan, at the end
-  std::map<std::string, PlanSamples> plans;  // that a server had a part in, as text
+  std::map<std::string, PlanSamples> plans;  // of a server or a smaller model, as text
   double least = 0;                          // as configured
   LatencyHistogram time;                     // taken by samples
   size_t arena_bytes = 0;                    // of the state that computes samples

@@ -18,9 +18,6 @@
 
 namespace cacheinf {
 
-// Whether answers by this plan are the robot's own.
-inline bool IsAlone(const Plan& plan) { return plan.kind == Plan::Kind::kLocal; }
-
 // A part of an answer to compute exactly and compare.
 struct Sample {
   int64_t frame = 0;
@@ -41,7 +38,7 @@ struct SampleCounts {
   std::array<int64_t, WordsOf(SafetyLevel()).size()> frames{};  // answered at each level
 };
 
-// The samples of answers that a server had a part in, by one plan.
+// The samples of answers by one plan that a server or a smaller model had a part in.
 struct PlanSamples {
   int64_t samples = 0;  // with evidence
   int64_t bad_samples = 0;
@@ -53,9 +50,9 @@ struct PlanSamples {
 //
 // For answers of the robot alone: a sample that agrees too little makes the next frame a whole one,
 // is soon followed by another sample, and leads to safer settings as SafetyLevels says. Of other
-// answers a plan's estimate is kept, those of all splits together. The first time that it is too
-// low, a warning says so: what a server gets wrong, the robot's settings do not mend. A sample
-// without anything to compare counts for nothing.
+// answers, a smaller model's among them, a plan's estimate is kept, those of all splits together.
+// The first time that it is too low, a warning says so: the robot's settings do not mend it. A
+// sample without anything to compare counts for nothing.
 //
 // This depends on the graph, the configuration, the plans and earlier samples, not on time: each
 // frame adds the configured share of a dense run's multiply-adds to what may be spent, twice as

@@ -30,18 +30,24 @@ struct Plan {
   bool keeps = true;       // results from frame to frame: on the robot, in kRemote on the server
   std::string codec = {};  // kRemote: the picture's codec
   std::vector<Cut> cuts = {};  // kSplit: `after` ascends
+  std::string model = {};      // kLocal: the name of a smaller model; empty: the first one
   int every = 1;               // frames of which one is computed; the others get its answer, moved
 
   bool operator==(const Plan&) const = default;
 };
 constexpr Words<3> WordsOf(Plan::Kind) { return {"local", "remote", "split"}; }
 
-// Returns, for example, "local cache", "remote video:libx264 cache", "split 12:400,57:0 dense",
-// "track:3 local cache".
+// Returns, for example, "local cache", "local yolov5n_192x320 dense", "remote video:libx264 cache",
+// "split 12:400,57:0 dense", "track:3 local cache".
 std::string ToText(const Plan& plan);
 
 // How the plan's frames are computed: the plan that computes every frame so.
 Plan BaseOf(Plan plan);
+
+// Whether the plan's answers are the first model's on the robot itself.
+inline bool IsAlone(const Plan& plan) {
+  return plan.kind == Plan::Kind::kLocal && plan.model.empty();
+}
 
 // The first row of the picture that the robot does not own, if active pixels are spread evenly.
 constexpr int PictureRowsOf(int robot_thousandths, int picture_rows) {

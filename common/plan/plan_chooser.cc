@@ -76,6 +76,12 @@ double Unseen(const ProfiledCodec& codec, double seen) {
   return most;
 }
 
+// Of a server that nothing is ever sent to.
+Profile AsServer(Profile robot) {
+  robot.side = Side::kServer;
+  return robot;
+}
+
 // Writes an agreement or a share: ".97", "1.00".
 std::string ShareText(double share) {
   const std::string text = fmt::format("{:.2f}", share);
@@ -101,6 +107,16 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
   evidence_.Assume(Plan(), agreement, std::min(weight, kMostFromClip));
 }
 
+PlanChooser::PlanChooser(const Profile& robot)
+    : PlanChooser(robot, AsServer(robot), [](const Situation&) { return std::vector<Plan>(); }) {}
+
+void PlanChooser::AddModel(const std::string& name, const Profile& robot) {
+  Profile with_first = robot;
+  with_first.fit_ms += model_.robot().fit_ms;  // every frame is fitted to the first model, too
+  smaller_models_.erase(name);
+  smaller_models_.emplace(name, CostModel(with_first, AsServer(with_first), Situation()));
+}
+
 void PlanChooser::Pursue(const Goal& goal) {
   goal_ = goal;
   if (goal.is_exact) evidence_.TakeAsExact();
@@ -109,6 +125,9 @@ void PlanChooser::Pursue(const Goal& goal) {
 void PlanChooser::GoOnFrom(const PlanChooser& before) {
   goal_ = before.goal_;
   evidence_.GoOnFrom(before.evidence_);
+  for (const auto& [name, model] : before.smaller_models_) {
+    smaller_models_.emplace(name, model.At(Situation()));
+  }
   has_warned_ = before.has_warned_;
   home_ = before.home_;
   plan_ = before.plan_;
@@ -139,7 +158,6 @@ const Plan& PlanChooser::Choose(const Link& link) {
   ConsiderAll(model);
   KeepThoseThatAgree();
   SetCosts();
-  whole_ms_ = Corrected(model, {.keeps = false}).latency_ms;
   const Plan before = plan_;
   const bool is_tried = plan_ != home_ && frames_of_plan_ > 0 && frames_of_plan_ < kFramesToTry &&
                         Find(plan_, candidates_) != nullptr;
@@ -153,6 +171,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
   }
   if (plan_ != before) frames_of_plan_ = 0;
   prediction_ = Find(plan_, candidates_)->prediction;
+  whole_ms_ = Corrected(model, {.keeps = false, .model = plan_.model}).latency_ms;
   return plan_;
 }
 
@@ -164,7 +183,11 @@ void PlanChooser::ConsiderAll(const CostModel& model) {
     if (!candidates_.empty()) return;
   }
   for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps});
-  if (keeps_to_nearby_ || !model.is_linked()) return;
+  if (keeps_to_nearby_) return;
+  for (const auto& [name, costs] : smaller_models_) {
+    for (const bool keeps : {true, false}) Consider(model, {.keeps = keeps, .model = name});
+  }
+  if (!model.is_linked()) return;
   for (const ProfiledCodec& codec : model.robot().codecs) {
     for (const bool keeps : {true, false}) {
       Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
@@ -202,6 +225,9 @@ double PlanChooser::MeanMs(const Plan& plan, double computed_ms) const {
 }
 
 Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) const {
+  if (!plan.model.empty()) {
+    return smaller_models_.at(plan.model).At(model.situation()).Predict(plan);
+  }
   Prediction prediction = model.Predict(plan);
   if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_.value();
   if (plan.kind == Plan::Kind::kRemote && model.is_linked()) {

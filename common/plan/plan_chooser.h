@@ -44,6 +44,13 @@ class PlanChooser {
   PlanChooser(const Profile& robot, const Profile& server, Nearby nearby,
               bool keeps_to_nearby = false);
 
+  // Considers only what the robot can do alone: link and server are never up.
+  explicit PlanChooser(const Profile& robot);
+
+  // Considers a smaller model of this name and profile, too, unless it keeps to a schedule. May be
+  // called again with a better profile.
+  void AddModel(const std::string& name, const Profile& robot);
+
   struct Goal {
     Objective objective = Objective::kLatency;
     double deadline_ms = 0;      // of kOnTime: above 0
@@ -54,8 +61,8 @@ class PlanChooser {
   void Pursue(const Goal& goal);
 
   // Goes on where a chooser of the same robot's worse figures is: follows its plan until another
-  // wins more than changing costs, and keeps its goal and what it has seen. REQUIRES: no Choose
-  // yet.
+  // wins more than changing costs, and keeps its goal, its smaller models and what it has seen.
+  // REQUIRES: no Choose yet.
   void GoOnFrom(const PlanChooser& before);
 
   // One direction of the link as far as it was measured; else the other direction stands in.
@@ -180,6 +187,7 @@ class PlanChooser {
   std::string TextOf(const Candidate& planned, const Candidate* other) const;
 
   const CostModel model_;
+  std::map<std::string, CostModel> smaller_models_;
   const Nearby nearby_;
   const bool keeps_to_nearby_;
   Goal goal_;
@@ -192,7 +200,7 @@ class PlanChooser {
   std::optional<Plan> home_;           // left only for a better plan
   Plan plan_;                          // the last choice: home_, or a plan being tried
   Prediction prediction_;
-  double whole_ms_ = 0;  // of the robot alone with nothing kept
+  double whole_ms_ = 0;  // of the robot alone, by the plan's model, with nothing kept
   // The first frames are computed alone, while machines are at their slowest.
   static constexpr size_t kFewestAlone = 5;
   Factor robot_{kFewestAlone};

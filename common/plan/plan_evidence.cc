@@ -82,7 +82,7 @@ void PlanEvidence::NoteFollowed(const Plan& plan) {
 }
 
 std::string PlanEvidence::WayOf(const Plan& plan) {
-  return ToText({.kind = plan.kind, .keeps = plan.keeps, .codec = plan.codec});
+  return ToText({.kind = plan.kind, .keeps = plan.keeps, .codec = plan.codec, .model = plan.model});
 }
 
 double PlanEvidence::Moved(int every) const {
@@ -93,19 +93,19 @@ double PlanEvidence::Moved(int every) const {
 
 double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
   if (plan.every > 1) return Moved(plan.every) * Agreement(BaseOf(plan), unknown);
-  if (is_exact_ || (plan.kind == Plan::Kind::kLocal && !plan.keeps)) return 1;
+  if (is_exact_ || (IsAlone(plan) && !plan.keeps)) return 1;
   const double beginning = Beginning(plan, unknown);
   const auto samples = samples_.find(WayOf(plan));
   return samples == samples_.end() ? beginning : samples->second.Mean(beginning);
 }
 
 double PlanEvidence::Beginning(const Plan& plan, double unknown) const {
-  if (plan.keeps && plan.kind != Plan::Kind::kLocal) {
+  if (plan.keeps && !IsAlone(plan)) {
     Plan dense = plan;
     dense.keeps = false;
     return Agreement(Plan(), unknown) * Agreement(dense, unknown);
   }
-  if (!plan.keeps && WhyNotExact(plan, {}).empty()) return 1;
+  if (!plan.keeps && plan.model.empty() && WhyNotExact(plan, {}).empty()) return 1;
   double sum = unknown;
   double sum_of_weights = 1;
   for (const std::map<std::string, Assumed>* shown : {&assumed_, &tried_}) {

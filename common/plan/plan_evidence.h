@@ -19,13 +19,14 @@ namespace cacheinf {
 // predicted, so that a plan that was never followed has them, too. A kind without frames, or
 // without one for 300 frames, begins with ten ratios from .8 to 2.5.
 //
-// Agreement is known by way of computing: local with a cache; each codec with a caching and with a
-// dense server; split with a cache and without. Alone and dense it is 1. Others begin at .95, or 1
-// for a dense server that gets all bits, or what a clip or trials have shown; a server's cache
-// behind a codec or split begins as the robot's own, times what is known without it. The beginning
-// counts as one sample. Of two samples the later one counts more, and while a way is not followed
-// it gets back to its beginning: two thirds of the way in 300 frames. A plan that computes every
-// k-th frame agrees as its base does, times what is known of answers moved by 0, 1, … k-1 frames.
+// Agreement is known by way of computing: local with a cache; each smaller model, and each codec
+// and its server, with a cache and without; split likewise. Alone and dense it is 1. Others begin
+// at .95, or 1 for a dense server that gets all bits, or what a clip or trials have shown; the
+// cache of a smaller model, or a server's behind a codec or split, begins as the robot's own, times
+// what is known without it. The beginning counts as one sample. Of two samples the later one counts
+// more, and while a way is not followed it gets back to its beginning: two thirds of the way in 300
+// frames. A plan that computes every k-th frame agrees as its base does, times what is known of
+// answers moved by 0, 1, … k-1 frames.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,

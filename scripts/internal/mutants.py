@@ -53,7 +53,7 @@ SWAPS = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "),
 CONDITION = re.compile(r"^(\s*(?:\} else )?if \()(.*)"
                        r"(\)(?: \{| return .*;| return;| continue;| break;)?)$")
 # A statement of its own, which a fault leaves out.
-CALL = re.compile(r"^\s+[\w.:>*()-]+(\(.*\)| [-+|&]?= .*);$")
+CALL = re.compile(r"^\s+[\w:>*(][\w.:>*()-]*(\(.*\)| [-+|&]?= .*);$")
 KEYWORDS = re.compile(r"^\s*(return|const|auto|using|case|default|else|for|while|throw|static)\b")
 # What begins a statement and is not part of its expression, but for what stands in parentheses.
 PREFIX = re.compile(r"\s*(?:(?:else|return|throw)\b|(?:case\s[\w:]+?|default)\s*:(?!:)|"
@@ -88,27 +88,31 @@ class Fault:
         return f"{file}:{number + 1}: {line.strip() or '(left out)'}"
 
 
-def faults_of(tree, area, file):
+def faults_of(area, file, text):
     """All of a file, whose macros, includes and comments stay."""
-    for number, line in enumerate((tree / file).read_text().splitlines()):
+    code = before = ""
+    for number, line in enumerate(text.splitlines()):
+        before = code or before
         code = line.split("//")[0].rstrip()
         if not code.startswith(" ") or '"' in code or "static_assert" in code:
             continue
         for pattern, into in SWAPS:
             for match in re.finditer(pattern, code):
                 yield Fault(area, file, number, code, *match.span(), into)
-        if condition := CONDITION.match(code):
+        condition = CONDITION.match(code)
+        if condition and not ASSIGNMENT.search(condition[2]):
             yield Fault(area, file, number, code, *condition.span(2), f"!({condition[2]})")
-        if CALL.match(code) and not KEYWORDS.match(code):
+        is_statement = before.endswith((";", "{", "}", ")", ":", "else"))
+        if is_statement and CALL.match(code) and not KEYWORDS.match(code):
             begin = len(code) - len(code.lstrip())
             yield Fault(area, file, number, code, begin, len(code), None)
 
 
-def drawn(tree, seed):
+def drawn(read, seed):
     """All faults in an order in which areas take turns."""
     queues = []
     for area, files in AREAS.items():
-        own = [fault for file in files for fault in faults_of(tree, area, file)]
+        own = [fault for file in files for fault in faults_of(area, file, read(file))]
         random.Random(f"{seed} {area}").shuffle(own)
         queues.append(own)
     while any(queues):
@@ -224,8 +228,9 @@ class Trial:
             lines.write(json.dumps([key, result]) + "\n")
 
     def committed(self, file):
-        return subprocess.run(["git", "show", f"HEAD:{file}"], cwd=self.clone, check=True, text=True,
-                              capture_output=True).stdout
+        shown = subprocess.run(["git", "show", f"HEAD:{file}"], cwd=self.clone, check=True,
+                               capture_output=True, text=True)
+        return shown.stdout
 
     def write(self, file, text):
         """Leaves alone what is there already, so that little is built again."""
@@ -267,13 +272,16 @@ class Trial:
                              *sorted(targets), "--", "-k", "0")
             if ended.returncode == 0:
                 return built
-            errors = {(file, int(number) - 1) for file, number in
-                      re.findall(r"([\w/.-]+):(\d+):\d+: (?:fatal )?error", ended.stdout)}
+            errors = {}  # the first of each file, as others may follow from it
+            messages = re.findall(r"([\w/.-]+):(\d+):\d+: (?:fatal )?error", ended.stdout)
+            for file, line in messages:
+                errors.setdefault(file, int(line) - 1)
             found = set()
             for lines in (0, 1, 5):  # an expression of many lines now stands in its first
                 found = found or {number for number, fault in built.items()
-                                  for file, line in errors
-                                  if file.endswith(fault.file) and abs(line - fault.number) <= lines}
+                                  for file, line in errors.items()
+                                  if file.endswith(fault.file)
+                                  and abs(line - fault.number) <= lines}
             if not found:
                 sys.exit(f"mutants: the clone does not build\n{ended.stdout[-4000:]}")
             for number in found:
@@ -320,13 +328,14 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     if options.list:
-        for _, fault in zip(range(options.count), drawn(ROOT, options.seed)):
+        order = drawn(lambda file: (ROOT / file).read_text(), options.seed)
+        for _, fault in zip(range(options.count), order):
             print(f"{fault.area}: {fault}")
         return
     end = time.monotonic() + options.seconds
     trial = Trial(options)
     results = trial.results
-    order = dict(enumerate(drawn(trial.clone, options.seed), 1))
+    order = dict(enumerate(drawn(trial.committed, options.seed), 1))
     while True:
         valid = [number for number, fault in order.items() if results.get(fault.key) != "broken"]
         chosen = {number: order[number] for number in valid[: options.count]}

@@ -33,6 +33,7 @@ class IdleProfileTest : public FolderTest {
   IdleProfileTest() {
     setenv("CACHEINF_CACHE", folder_.c_str(), 1);
     config_.mode = RobotConfig::Mode::kCacheinf;
+    config_.server.address = "mpi";
   }
   ~IdleProfileTest() override { unsetenv("CACHEINF_CACHE"); }
 

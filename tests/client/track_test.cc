@@ -145,11 +145,11 @@ TEST_F(TrackTest, ModeCacheinfTracksWhereThatIsQuickerUnlessItIsExact) {
     WriteSchedule(model);
     Robot robot(model, config_, clock_);
     int moved = 0;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 150; ++i) {
       const Frame frame = FrameOf(i, 40 + i);
       const Answer answer = robot.Process(frame);
       robot.Refresh(frame);
-      if (i < 48) continue;
+      if (i < 138) continue;
       moved += answer.is_moved;
       EXPECT_EQ(answer.is_moved, answer.computed_from != i);
       EXPECT_EQ(answer.plan, robot.WhyPlan().substr(0, answer.plan.size()));

@@ -187,11 +187,13 @@ TEST(RobotConfigTest, RefusesMissingAndLargeFiles) {
 class ConfigPathsTest : public FolderTest {};
 
 TEST_F(ConfigPathsTest, StartAtTheFilesFolder) {
-  WriteText("robot.json", R"({"model": "m.onnx", "source": "clip.mp4", "inputs": ["a=1", "b=b.npy"],
+  WriteText("robot.json", R"({"model": "m.onnx", "source": "clip.mp4",
+    "smaller_models": ["s.onnx@1x3x8x8"], "inputs": ["a=1", "b=b.npy"],
     "decoder": {"class_names": "names.txt"}, "output": {"answers": "-", "summary": "/s.json"},
     "server": {"schedule": "plans/s.json"}})");
   const RobotConfig config = LoadRobotConfig(Path("robot.json"));
   EXPECT_EQ(config.model, Path("m.onnx"));
+  EXPECT_EQ(config.smaller_models, std::vector<std::string>{Path("s.onnx@1x3x8x8")});
   EXPECT_EQ(config.source, Path("clip.mp4"));
   EXPECT_EQ(config.inputs, (std::vector<std::string>{"a=1", "b=" + Path("b.npy")}));
   EXPECT_EQ(config.model_config.decoder.class_names_file, Path("names.txt"));
@@ -228,6 +230,45 @@ TEST(RobotConfigTest, ParsesShapes) {
                           "99999999999999999999", "1 x 3"}) {
     EXPECT_THROW(ParseShape(bad, "t"), InputError) << bad;
   }
+}
+
+TEST(RobotConfigTest, ASmallerModelIsAFileOrTheSameFileForASmallerPicture) {
+  RobotConfig config = ParseRobotConfig(
+      R"({"model": "net.onnx", "shapes": ["1x3x64x96"], "mode": "cacheinf", "threads": 3,
+          "smaller_models": ["nets/net.onnx@1x3x32x48", "me@home/tiny.onnx"]})",
+      "robot.json");
+  EXPECT_TRUE(config.HasLadder()) << "without a server";
+  const RobotConfig small = config.WithSmallerModel(config.smaller_models[0]);
+  EXPECT_EQ(small.model, "nets/net.onnx");
+  EXPECT_EQ(small.shapes, std::vector<std::string>{"1x3x32x48"});
+  EXPECT_EQ(small.threads, 3);
+  EXPECT_TRUE(small.smaller_models.empty());
+  const RobotConfig tiny = config.WithSmallerModel(config.smaller_models[1]);
+  EXPECT_EQ(tiny.model, "me@home/tiny.onnx");
+  EXPECT_TRUE(tiny.shapes.empty()) << "that was the first model's";
+  EXPECT_EQ(NameOfSmallerModel(config.smaller_models[0]), "net@1x3x32x48");
+  EXPECT_EQ(NameOfSmallerModel(config.smaller_models[1]), "tiny");
+  config.mode = RobotConfig::Mode::kCache;
+  EXPECT_FALSE(config.HasLadder());
+}
+
+TEST(RobotConfigTest, RefusesSmallerModelsThatCannotServe) {
+  const auto refusal = [](const std::string& models, const std::string& more = "") {
+    return Refusal(R"({"mode": "cacheinf", "smaller_models": )" + models + more + "}");
+  };
+  EXPECT_EQ(refusal(R"(["a.onnx", "b.onnx"])"), "");
+  EXPECT_EQ(refusal(R"(["a/net.onnx", "b/net.onnx"])"),
+            "robot.json: smaller_models names net twice; plans tell models apart by their files' "
+            "names");
+  EXPECT_NE(refusal(R"([""])"), "");
+  EXPECT_NE(refusal(R"(["a.onnx@0x3"])"), "");
+  EXPECT_NE(refusal(R"(["a.onnx"])", R"(, "cache": {"policy": "exact"})"), "");
+  EXPECT_NE(refusal(R"(["a.onnx"])", R"(, "output": {"dump_outputs": "out"})"), "");
+  EXPECT_EQ(refusal("[]"),
+            "robot.json: mode cacheinf needs a server, such as --server mpi, or smaller models to "
+            "choose from (--smaller-model)");
+  EXPECT_EQ(Refusal(R"({"mode": "remote", "smaller_models": ["a.onnx"]})"),
+            "robot.json: mode remote needs a server, such as --server mpi");
 }
 
 TEST(RobotConfigTest, TheObjectiveIsToBeOnTimeIfThereIsADeadline) {

@@ -106,6 +106,17 @@ TEST_F(SamplingTest, EachPlanHasItsOwnEstimateAndSplitsOneTogether) {
   EXPECT_EQ(sampling_.state(Plan()).level, SafetyLevel::kNormal);
 }
 
+TEST_F(SamplingTest, ASmallerModelsAnswersAreNotTheCaches) {
+  const Plan small = {.keeps = false, .model = "small"};
+  for (int i = 0; i < 200; ++i) {
+    const auto sample = sampling_.Next(small, /*is_whole=*/true, frame_++);
+    if (sample) sampling_.Judge(*sample, AgreementSample{0.5, 1});
+  }
+  EXPECT_GE(sampling_.plans().at("local small dense").samples, 8);
+  EXPECT_EQ(sampling_.verdict().level, SafetyLevel::kNormal);
+  EXPECT_FALSE(sampling_.verdict().forget);
+}
+
 TEST_F(SamplingTest, SamplesWithoutEvidenceCountForNothing) {
   EXPECT_GE(Answer(200, remote_, std::nullopt), 8);
   EXPECT_EQ(sampling_.counts().samples_with_evidence, 0);

@@ -58,9 +58,9 @@ class StandbyTest : public FolderTest {
 
   // Lets the server answer for more than two seconds.
   void AnswerByServer() {
-    for (int i = 0; i < 60; ++i) {
+    for (int frame = 0; frame < 60; ++frame) {
       ASSERT_EQ(Answer().kind, Plan::Kind::kRemote);
-      while (stands_by_ && executor_.StandBy()) ++steps_;
+      for (int i = 0; stands_by_ && i < 200 && executor_.StandBy(); ++i) ++steps_;
     }
   }
 
@@ -78,7 +78,7 @@ class StandbyTest : public FolderTest {
 
   const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
       MakeNetwork(TenNetworks().front(), kHeight, kWidth), std::make_unique<CpuBackend>());
-  const SteadyClock link_clock_;
+  SteadyClock link_clock_;
   ManualClock clock_;
   InProcessServer server_{folder_, link_clock_};
   FrameExecutor executor_{model_, Config(),    /*may_split=*/false,

@@ -24,6 +24,7 @@ constexpr PlanChooser::Goal kQuickest = {.objective = Objective::kLatency, .leas
 
 Plan Dense() { return {.keeps = false}; }
 Plan Cache() { return {}; }
+Plan Small(bool keeps) { return {.keeps = keeps, .model = "small"}; }
 Plan Jpeg(bool keeps) { return {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = "jpeg:85"}; }
 
 ProfilePair WithoutRaw(ProfilePair pair) {
@@ -278,17 +279,56 @@ TEST_F(PlanObjectiveTest, SaysWhatIsInHandAndWhatElseWouldBe) {
             "is hardly better, for more of the robot's work");
 }
 
+// Without a server, and beside one that is too far away for the shorter deadline. A dense frame of
+// the smaller model takes 7 ms.
+TEST_F(PlanObjectiveTest, ASmallerModelAnswersWhereTheFirstIsTooSlow) {
+  const ProfilePair pair = QuickRobot();
+  const PlanChooser::Link far = {.is_up = true, .to_server = {300}, .round_trip_ms = 40};
+  for (const bool has_server : {false, true}) {
+    for (const double deadline_ms : {12.0, 100.0}) {
+      PlanChooser chooser = has_server ? ChooserOf(pair) : PlanChooser(pair.robot);
+      chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = deadline_ms});
+      chooser.AddModel("small", Profiles(0.5).robot);
+      before_ = [](PlanChooser& at) { at.NoteAgreement(Small(false), 0.8, 1); };
+      EXPECT_EQ(Follow(chooser, has_server ? far : kDown, 100),
+                deadline_ms < 100 ? Small(false) : Dense())
+          << chooser.Reason();
+      EXPECT_NEAR(chooser.prediction().latency_ms, deadline_ms < 100 ? 6 : 24, 1);
+    }
+  }
+  PlanChooser quickest(pair.robot);
+  quickest.Pursue(kQuickest);
+  quickest.AddModel("small", Profiles(0.5).robot);
+  EXPECT_EQ(Follow(quickest, kDown, 50), Cache()) << "it agrees too little";
+  EXPECT_NE(quickest.Reason().find("local small cache agrees too little"), std::string::npos)
+      << quickest.Reason();
+}
+
+TEST_F(PlanObjectiveTest, AScheduleKeptToHasNoSmallerModel) {
+  const ProfilePair pair = QuickRobot();
+  PlanChooser chooser(
+      pair.robot, pair.server, [](const Situation&) { return std::vector<Plan>(); },
+      /*keeps_to_nearby=*/true);
+  chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 10});
+  chooser.AddModel("small", Profiles(0.5).robot);
+  EXPECT_TRUE(IsAlone(Follow(chooser, kDown, 60))) << chooser.Reason();
+}
+
 TEST_F(PlanObjectiveTest, ANewChooserPursuesTheSameByTheSameEvidence) {
   const ProfilePair pair = QuickRobot();
   PlanChooser chooser = ChooserOf(pair);
   chooser.Pursue(kOnTime);
+  chooser.AddModel("small", Profiles(0.5).robot);
   chooser.NoteAgreement(Cache(), 0.5, 1);
+  chooser.NoteAgreement(Small(false), 0.6, 1);
   Follow(chooser, kDown, 5);
   PlanChooser next = ChooserOf(pair);
   next.GoOnFrom(chooser);
+  EXPECT_EQ(next.evidence().Agreement(Small(false)), chooser.evidence().Agreement(Small(false)));
   EXPECT_EQ(next.evidence().Agreement(Cache()), chooser.evidence().Agreement(Cache()));
   EXPECT_EQ(Follow(next, kDown, 20), Dense());
   EXPECT_NE(next.Reason().find(" in hand at 100 ms"), std::string::npos) << next.Reason();
+  EXPECT_NE(next.Reason().find("local small"), std::string::npos) << next.Reason();
 }
 
 }  // namespace

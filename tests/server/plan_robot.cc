@@ -41,7 +41,7 @@ class LeapingClock final : public Clock {
   void Leap(std::chrono::nanoseconds by) { leapt_ += by; }
 
  private:
-  const SteadyClock steady_;
+  SteadyClock steady_;
   std::chrono::nanoseconds leapt_{};
 };
 
@@ -170,7 +170,8 @@ class PlanRobot {
     } else {
       std::rotate(shown_.begin(), shown_.begin() + random_() % shown_.size(), shown_.end());
     }
-    return View(shown_.back());
+    current_ = shown_.back();
+    return View(current_);
   }
 
   std::vector<uint8_t> Pixels() {
@@ -195,6 +196,7 @@ class PlanRobot {
   ModelState dense_;
   Clip clip_;
   std::deque<std::vector<uint8_t>> shown_;  // the last one at the end
+  std::vector<uint8_t> current_;            // overwritten by the next one
   std::mt19937 random_{3};
   int64_t index_ = -1;
   std::map<Plan::Kind, int> served_;

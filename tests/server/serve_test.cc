@@ -23,6 +23,8 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/codec/picture_codec.h"
+#include "common/config/configured_model.h"
+#include "common/config/robot_config.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/server_connection.h"
 #include "common/source/frame_source.h"
@@ -80,7 +82,10 @@ class Serve : public FolderTest {
 
   // Where the server looks for the model.
   fs::path ModelOnServer() const {
-    const MappedFile pack = PackForServers(*graph_);
+    RobotConfig config;
+    config.model = folder_ / "model";
+    config.output.dump_outputs = folder_ / "together";
+    const MappedFile pack = PackForServers(LoadGraph(config, /*has_tensors=*/false));
     fs::create_directories(folder_ / "models");
     return folder_ / "models" /
            fmt::format("{:016x}-{}.cacheinf", PackChecksum({pack.data.get(), pack.size}),

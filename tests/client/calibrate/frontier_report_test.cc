@@ -114,7 +114,7 @@ TEST(FrontierTableTest, RanksAllByOneMeasureAndExplainsItsColumns) {
   const std::string reuse = "change, no geometry";
   EXPECT_LT(place("--track 3"), place(reuse));
   EXPECT_LT(place(reuse), place("--track 2"));
-  EXPECT_LT(place("--track 2"), place("--mode dense"));
+  EXPECT_LT(place("--track 2"), place("--mode dense\n"));
   EXPECT_NE(place("ranked by work"), std::string::npos);
   EXPECT_NE(place("in dense runs of 30.0 ms"), std::string::npos);
   EXPECT_NE(place("0.70 x"), std::string::npos);

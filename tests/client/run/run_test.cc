@@ -26,6 +26,7 @@
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/log.h"
 #include "common/base/npy.h"
 #include "common/model/graph/pack.h"
 #include "tests/testing/folder_test.h"
@@ -440,6 +441,35 @@ TEST_F(CacheModeTest, InALittleMemoryEveryAnswerIsTheDenseOneForLessWork) {
   config.cache.budget_mb = 0.001;
   EXPECT_EQ(Refusal(config).find("cache.budget_mb is 0.001, but model 'main_graph' needs "), 0u)
       << Refusal(config);
+}
+
+// Trials on the robot's own frames show what the smaller model is worth.
+TEST_F(CacheModeTest, WithoutAServerItChoosesAmongModels) {
+  const std::string small = "local demo_segmentation@1x3x32x32 ";
+  RobotConfig config = Demo("still");
+  config.source = "generated:seed=5,frames=14,width=128,height=96,shapes=6,camera=still";
+  config.shapes = {"1x3x96x128"};
+  config.smaller_models = {config.model + "@1x3x32x32"};
+  config.threads = 1;
+  config.output.overlay = Path("answers.mp4");
+  config.mode = RobotConfig::Mode::kCacheinf;
+  for (const double agreement : {0.0, 1.0}) {
+    config.agreement = agreement;
+    const Summary summary = Run(config);
+    EXPECT_EQ(summary.frames, 14);
+    EXPECT_EQ(summary.agreement->frames(), 14);
+    const std::vector<Json> lines = Lines(Path("answers.jsonl"));
+    EXPECT_TRUE(std::string(lines.front()["plan"]).starts_with(small)) << "not known yet";
+    const std::string last = lines.back()["plan"];
+    EXPECT_EQ(last.starts_with(small), agreement == 0) << summary.why_plan;
+  }
+  config.mode = RobotConfig::Mode::kCache;
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  Run(config);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("smaller_models are not used"),
+            std::string::npos);
+  SetLogLevel(LogLevel::kInfo);
 }
 
 TEST_F(CacheModeTest, FollowsACameraThatMoves) {

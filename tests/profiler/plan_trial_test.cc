@@ -1,6 +1,6 @@
-// A detector of fine textures, and codecs that keep them or lose them.
+// A detector of fine textures, codecs that keep them or lose them, and smaller models.
 
-#include "profiler/codec_trial.h"
+#include "profiler/plan_trial.h"
 
 #include <gtest/gtest.h>
 
@@ -29,39 +29,44 @@
 #include "common/exec/model_state.h"
 #include "common/model/graph/graph.h"
 #include "common/model/passes/passes.h"
+#include "common/model/picture.h"
+#include "common/plan/plan.h"
 #include "tests/model/model_builder.h"
 
 namespace cacheinf {
 namespace {
 
-class CodecTrialTest : public ::testing::Test {
+class PlanTrialTest : public ::testing::Test {
  protected:
   static constexpr int kWidth = 96;
   static constexpr int kHeight = 64;
   static constexpr int kCell = 8;
   static constexpr int kAmplitude = 20;
   static constexpr double kAlways = std::numeric_limits<double>::infinity();
-  static constexpr auto kInARow = static_cast<int>(CodecTrial::kFramesInARow);
+  static constexpr auto kInARow = static_cast<int>(PlanTrial::kFramesInARow);
 
-  CodecTrialTest() {
+  PlanTrialTest() {
     SetLogLevel(LogLevel::kOff);
     config_.decoder.kind = DecoderConfig::Kind::kBoxes;
     config_.decoder.strides = {kCell};
     config_.decoder.anchors = {2 * kCell, 2 * kCell};
-    Graph graph = Detector();
+    model_ = Compiled(Detector());
+  }
+  ~PlanTrialTest() override { SetLogLevel(LogLevel::kInfo); }
+
+  std::shared_ptr<const CompiledModel> Compiled(Graph graph) const {
     AddPictureAndDecoder(graph, config_);
     Optimise(graph);
     graph.Validate();
-    model_ = std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
-                                                   std::make_unique<CpuBackend>());
+    return std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
+                                                 std::make_unique<CpuBackend>());
   }
-  ~CodecTrialTest() override { SetLogLevel(LogLevel::kInfo); }
 
   // Squares of two pixels, in turn brighter and darker.
   static int SignAt(int y, int x) { return (y / 2 + x / 2) % 2 == 0 ? 1 : -1; }
 
-  // A box around every cell that has half of the texture, at least.
-  static Graph Detector() {
+  // A box around every cell that has half of the texture, at least; a blind one never finds it.
+  static Graph Detector(bool is_blind = false) {
     ModelBuilder b;
     op::Conv texture;
     texture.spec.rows = texture.spec.columns = {kCell, kCell, 0, 0, 1};
@@ -76,8 +81,9 @@ class CodecTrialTest : public ::testing::Test {
     head.spec.rows = head.spec.columns = {1, 1, 0, 0, 1};
     head.has_bias = true;
     // Centre and size, object, two classes.
-    return b.Finish({b.Op(head, {found, b.Constant({7, 1, 1, 1}, {0, 0, 0, 0, 40, 0, 0}),
-                                 b.Constant({7}, {0, 0, 0, 0, -20, 6, -6})})});
+    return b.Finish(
+        {b.Op(head, {found, b.Constant({7, 1, 1, 1}, {0, 0, 0, 0, 40, 0, 0}),
+                     b.Constant({7}, {0, 0, 0, 0, is_blind ? -99.0f : -20.0f, 6, -6})})});
   }
 
   // Textured cells that move by a cell each frame; or none.
@@ -96,12 +102,12 @@ class CodecTrialTest : public ::testing::Test {
     return {pixels.data(), kWidth, kHeight, 3};
   }
 
-  CodecTrial Trial(const std::vector<std::string>& codecs, double share = kAlways) const {
-    return CodecTrial(model_, config_.decoder, codecs, share);
+  PlanTrial Trial(const std::vector<std::string>& codecs, double share = kAlways) const {
+    return PlanTrial(model_, config_.decoder, codecs, share);
   }
 
   // Offers frames, each with all the time in the world.
-  void Offer(int frames, CodecTrial* trial, bool is_textured = true) {
+  void Offer(int frames, PlanTrial* trial, bool is_textured = true) {
     for (int i = 0; i < frames; ++i, ++frame_) {
       trial->Offer(View(Pixels(frame_, is_textured)));
       while (trial->Step()) {
@@ -109,10 +115,10 @@ class CodecTrialTest : public ::testing::Test {
     }
   }
 
-  static std::map<std::string, std::vector<CodecAgreement>> Results(CodecTrial* trial) {
-    std::map<std::string, std::vector<CodecAgreement>> results;
-    while (std::optional<CodecAgreement> result = trial->TakeResult()) {
-      results[result->codec].push_back(*result);
+  static std::map<std::string, std::vector<PlanAgreement>> Results(PlanTrial* trial) {
+    std::map<std::string, std::vector<PlanAgreement>> results;
+    while (std::optional<PlanAgreement> result = trial->TakeResult()) {
+      results[result->plan.codec].push_back(*result);
     }
     return results;
   }
@@ -129,26 +135,26 @@ class CodecTrialTest : public ::testing::Test {
   int frame_ = 0;
 };
 
-TEST_F(CodecTrialTest, SaysWhatEachCodecCosts) {
+TEST_F(PlanTrialTest, SaysWhatEachCodecCosts) {
   ASSERT_GT(Boxes(View(Pixels(0))).boxes.size(), 10u);
-  CodecTrial trial =
+  PlanTrial trial =
       Trial({"raw", "jpeg:95", "jpeg:1", "blocks:95", "blocks:1", "video:crf=18", "video:crf=51"});
   Offer(2 * kInARow, &trial);
   auto results = Results(&trial);
   ASSERT_EQ(results.size(), 6u) << "raw loses nothing";
   for (const std::string good : {"jpeg:95", "blocks:95", "video:crf=18"}) {
     ASSERT_EQ(results[good].size(), 2u) << good;
-    for (const CodecAgreement& result : results[good]) EXPECT_GT(result.agreement, 0.95) << good;
+    for (const PlanAgreement& result : results[good]) EXPECT_GT(result.agreement, 0.95) << good;
     EXPECT_GT(results[good][0].weight, 0.8) << good;
     EXPECT_LE(results[good][0].weight, 1.0) << good;
   }
   for (const std::string bad : {"jpeg:1", "blocks:1", "video:crf=51"}) {
     ASSERT_EQ(results[bad].size(), 2u) << bad;
-    for (const CodecAgreement& result : results[bad]) EXPECT_LT(result.agreement, 0.4) << bad;
+    for (const PlanAgreement& result : results[bad]) EXPECT_LT(result.agreement, 0.4) << bad;
   }
 }
 
-TEST_F(CodecTrialTest, AStreamIsJudgedByItsLastPicture) {
+TEST_F(PlanTrialTest, AStreamIsJudgedByItsLastPicture) {
   int differ = 0;
   for (const std::string codec : {"video:crf=36", "video:crf=40", "video:crf=44"}) {
     const PictureFormat format = {kWidth, kHeight, 3};
@@ -165,7 +171,7 @@ TEST_F(CodecTrialTest, AStreamIsJudgedByItsLastPicture) {
       agreement.Add(Boxes(decoder.picture()), Boxes(View(pixels)));
       f1.push_back(*agreement.F1());
     }
-    CodecTrial trial = Trial({codec});
+    PlanTrial trial = Trial({codec});
     frame_ = 0;
     Offer(2 * kInARow, &trial);
     const auto results = Results(&trial)[codec];
@@ -177,12 +183,12 @@ TEST_F(CodecTrialTest, AStreamIsJudgedByItsLastPicture) {
   EXPECT_GT(differ, 0) << "a stream's first picture would do as well";
 }
 
-TEST_F(CodecTrialTest, AFrameMayComeBetweenAnyTwoSteps) {
+TEST_F(PlanTrialTest, AFrameMayComeBetweenAnyTwoSteps) {
   const std::vector<std::string> codecs = {"jpeg:20", "video:crf=40"};
-  CodecTrial alone = Trial(codecs);
+  PlanTrial alone = Trial(codecs);
   Offer(kInARow, &alone);
 
-  CodecTrial trial = Trial(codecs);
+  PlanTrial trial = Trial(codecs);
   for (int i = 0; i < kInARow; ++i) trial.Offer(View(Pixels(i)));
   ModelState robot(model_);
   const std::vector<uint8_t> other = Pixels(3);
@@ -206,45 +212,66 @@ TEST_F(CodecTrialTest, AFrameMayComeBetweenAnyTwoSteps) {
   }
 }
 
-TEST_F(CodecTrialTest, NothingComparedWithNothingIsNoEvidence) {
-  CodecTrial trial = Trial({"jpeg:1", "video:crf=51"});
+// One of them is the first model itself.
+TEST_F(PlanTrialTest, SmallerModelsAnswerTheFrameItself) {
+  const PictureFit fit(model_->graph().picture, kWidth, kHeight);
+  PlanTrial trial(model_, config_.decoder, {"jpeg:1"}, kAlways,
+                  {{"same", model_}, {"blind", Compiled(Detector(/*is_blind=*/true))}});
+  std::map<std::string, double> agreements;
+  for (int i = 0; i < kInARow; ++i) {
+    const std::vector<uint8_t> pixels = Pixels(i);
+    trial.Offer(View(pixels), MakePicture(kWidth, kHeight, 3, pixels), &fit);
+    while (trial.Step()) {
+    }
+  }
+  while (const std::optional<PlanAgreement> result = trial.TakeResult()) {
+    agreements[ToText(result->plan)] = result->agreement;
+  }
+  ASSERT_EQ(agreements.size(), 3U);
+  EXPECT_EQ(agreements.at("local same dense"), 1);
+  EXPECT_EQ(agreements.at("local blind dense"), 0);
+  EXPECT_LT(agreements.at("remote jpeg:1 dense"), 0.4);
+}
+
+TEST_F(PlanTrialTest, NothingComparedWithNothingIsNoEvidence) {
+  PlanTrial trial = Trial({"jpeg:1", "video:crf=51"});
   Offer(3 * kInARow, &trial, /*is_textured=*/false);
   EXPECT_TRUE(Results(&trial).empty());
   Offer(kInARow, &trial);
   EXPECT_EQ(Results(&trial).size(), 2u) << "boxes that were missed";
 }
 
-TEST_F(CodecTrialTest, TakesItsShareAndLaterHalfOfIt) {
-  const auto frames_to_results = [&](CodecTrial* trial, bool is_textured) {
+TEST_F(PlanTrialTest, TakesItsShareAndLaterHalfOfIt) {
+  const auto frames_to_results = [&](PlanTrial* trial, bool is_textured) {
     for (int frames = 1; frames < 10'000; ++frames) {
       Offer(1, trial, is_textured);
       if (trial->TakeResult()) return frames;
     }
     return 0;
   };
-  CodecTrial trial = Trial({"jpeg:50"}, 0.1);
+  PlanTrial trial = Trial({"jpeg:50"}, 0.1);
   EXPECT_EQ(frames_to_results(&trial, true), kInARow) << "the first round is on credit";
   // Two dense runs, each a tenth of a run a frame.
-  for (int round = 2; round <= CodecTrial::kEnough; ++round) {
+  for (int round = 2; round <= PlanTrial::kEnough; ++round) {
     EXPECT_NEAR(frames_to_results(&trial, true), 20, 1) << round;
   }
   EXPECT_LT(frames_to_results(&trial, true), 40) << "what was saved before counts";
   for (int round = 0; round < 3; ++round) EXPECT_NEAR(frames_to_results(&trial, true), 40, 1);
 
   // Without evidence it goes on as before.
-  CodecTrial blind = Trial({"jpeg:50"}, 0.1);
+  PlanTrial blind = Trial({"jpeg:50"}, 0.1);
   Offer(400, &blind, /*is_textured=*/false);
   EXPECT_LE(frames_to_results(&blind, true), 20 + kInARow);
 }
 
-TEST_F(CodecTrialTest, LeavesOutWhatDoesNotWork) {
-  CodecTrial trial = Trial({"video:no-such-encoder", "jpeg:95", "video:libx264:bf=3"});
+TEST_F(PlanTrialTest, LeavesOutWhatDoesNotWork) {
+  PlanTrial trial = Trial({"video:no-such-encoder", "jpeg:95", "video:libx264:bf=3"});
   Offer(2 * kInARow, &trial);
   const auto results = Results(&trial);
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results.at("jpeg:95").size(), 2u);
   EXPECT_THROW((void)Trial({"h264"}), InputError);
-  CodecTrial nothing = Trial({});
+  PlanTrial nothing = Trial({});
   Offer(2 * kInARow, &nothing);
   EXPECT_FALSE(nothing.Step());
 }
