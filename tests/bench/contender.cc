@@ -31,6 +31,7 @@ FrameCost CostOf(Answer answer) {
   const bool is_computed = answer.computed_from == answer.frame;
   if (is_computed) cost.robot_work = answer.work ? answer.work->share : 1.0;
   cost.share = answer.share();
+  cost.is_moved = answer.is_moved;
   cost.plan = answer.plan;
   if (answer.predicted) cost.predicted_ms = Milliseconds(*answer.predicted);
   if (const auto& part = answer.server) {
@@ -52,10 +53,29 @@ FrameCost CostOf(Answer answer) {
   return cost;
 }
 
+SmallerModels ModelsOf(const std::vector<KnownSmaller>& smaller) {
+  SmallerModels models;
+  for (const KnownSmaller& known : smaller) models.push_back(known.model);
+  return models;
+}
+
+void Introduce(const std::vector<KnownSmaller>& smaller, Robot& robot) {
+  for (const auto& [model, profile, judged] : smaller) {
+    robot.AddProfile(model.name, profile);
+    const Plan plan = {.keeps = false, .model = model.name};
+    if (judged.weight > 0) robot.NoteTrial(plan, judged.agreement, judged.weight);
+  }
+}
+
 class RobotContender final : public Contender {
  public:
-  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, int every)
-      : config_(config), robot_(std::move(model), config, clock_), every_(every) {}
+  RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, int every,
+                 const std::vector<KnownSmaller>& smaller)
+      : config_(config),
+        robot_(std::move(model), config, clock_, ConnectToServer(), ModelsOf(smaller)),
+        every_(every) {
+    Introduce(smaller, robot_);
+  }
 
   FrameCost Answer(const Frame& frame) override {
     if (answers_++ % every_ != 0) return {.content = content_};
@@ -183,8 +203,9 @@ void CheckServer(const std::vector<FrameCost>& costs, bool needs_server) {
 }  // namespace
 
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config, int every) {
-  return std::make_unique<RobotContender>(std::move(model), config, every);
+                                              const RobotConfig& config, int every,
+                                              const std::vector<KnownSmaller>& smaller) {
+  return std::make_unique<RobotContender>(std::move(model), config, every, smaller);
 }
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
@@ -231,10 +252,11 @@ LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool n
 }
 
 LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
-                      const std::vector<Frame>& clip, const std::function<bool()>& stop,
-                      const CellLength& length) {
+                      const std::vector<KnownSmaller>& smaller, const std::vector<Frame>& clip,
+                      const std::function<bool()>& stop, const CellLength& length) {
   const SteadyClock clock;
-  Robot robot(model, config, clock);
+  Robot robot(model, config, clock, ConnectToServer(), ModelsOf(smaller));
+  Introduce(smaller, robot);
   int64_t first = 0;
   for (; first < kFramesToChoose; ++first) {
     const Frame frame = Numbered(clip[FrameOfClip(first, clip.size())], first);

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "client/robot.h"
+#include "common/answer/smaller_model.h"
+#include "common/plan/profile.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/replay.h"
 #include "tests/rivals/plain_video.h"
@@ -28,10 +30,18 @@ class Contender {
   virtual std::string why() const { return ""; }
 };
 
+// A smaller model of a robot in mode cacheinf, and what it knows of it.
+struct KnownSmaller {
+  SmallerModel model;
+  Profile profile;         // of a robot as slow
+  JudgedAgreement judged;  // on its own frames
+};
+
 // A robot, with a server or alone. It answers every k-th frame; its answer to that is repeated at
 // once for those between.
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
-                                              const RobotConfig& config, int every = 1);
+                                              const RobotConfig& config, int every = 1,
+                                              const std::vector<KnownSmaller>& smaller = {});
 
 std::unique_ptr<Contender> MakePlainVideoContender(const PlainVideoServer& server,
                                                    const PlainVideoOptions& options,
@@ -58,8 +68,8 @@ LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool n
 // cell begins with the clip, after the camera has run for two seconds; before that the robot has
 // answered a few frames as fast as it can.
 LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
-                      const std::vector<Frame>& clip, const std::function<bool()>& stop,
-                      const CellLength& length = {});
+                      const std::vector<KnownSmaller>& smaller, const std::vector<Frame>& clip,
+                      const std::function<bool()>& stop, const CellLength& length = {});
 
 }  // namespace cacheinf
 

@@ -31,6 +31,7 @@ Mode CacheInfMode(const Subject& subject, double deadline_ms) {
       .name = "cacheinf", .config = subject.config, .needs_server = true, .may_go_without = true};
   mode.config.mode = RobotConfig::Mode::kCacheinf;
   mode.config.deadline_ms = deadline_ms;
+  if (subject.small_profile) mode.config.smaller_models = {subject.Smaller()};
   if (deadline_ms > 0) mode.name += fmt::format("@{:g}", deadline_ms);
   return mode;
 }
@@ -73,6 +74,14 @@ std::vector<Mode> ModesOf(const Subject& subject) {
 std::optional<Mode> ModeOf(const Subject& subject, const Plan& plan) {
   if (plan.kind == Plan::Kind::kRemote) {
     return RemoteMode(subject, plan.codec, plan.keeps ? ServerMode::kCache : ServerMode::kDense);
+  }
+  if (!plan.model.empty()) {
+    Mode small = {.name = plan.keeps ? "small-cache" : "small-local",
+                  .config = subject.small_config,
+                  .plan = plan,
+                  .is_small = true};
+    small.config.mode = plan.keeps ? RobotConfig::Mode::kCache : RobotConfig::Mode::kDense;
+    return small;
   }
   Mode mode = {.name = plan.keeps ? "cache" : "local", .config = subject.config, .plan = plan};
   mode.config.mode = plan.keeps ? RobotConfig::Mode::kCache : RobotConfig::Mode::kDense;

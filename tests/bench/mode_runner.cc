@@ -25,8 +25,8 @@ LiveAnswers ModeRunner::RunLive(const Subject& subject, const Mode& mode, double
                                 const std::function<bool()>& stop, const CellLength& length) {
   const Limit limit(ServerFor(mode), kMostOfACell);
   if (mode.config.deadline_ms > 0) {
-    return RunOnTime(subject.compiled, ConfigOf(subject, mode, slowdown), subject.frames, stop,
-                     length);
+    return RunOnTime(subject.compiled, ConfigOf(subject, mode, slowdown),
+                     SmallerOf(subject, mode, slowdown), subject.frames, stop, length);
   }
   const auto contender = MakeContender(subject, mode, slowdown);
   return cacheinf::RunLive(*contender, subject.frames, mode.needs_server && !mode.may_go_without,
@@ -39,6 +39,14 @@ const BenchServer* ModeRunner::ServerFor(const Mode& mode) {
                                             link_);
   }
   return server_.get();
+}
+
+std::vector<KnownSmaller> ModeRunner::SmallerOf(const Subject& subject, const Mode& mode,
+                                                double slowdown) {
+  if (mode.config.smaller_models.empty()) return {};
+  return {{{subject.SmallerName(), subject.small},
+           SlowedDown(*subject.small_profile, slowdown),
+           subject.small_judged}};
 }
 
 RobotConfig ModeRunner::ConfigOf(const Subject& subject, const Mode& mode, double slowdown) const {
@@ -56,7 +64,8 @@ std::unique_ptr<Contender> ModeRunner::MakeContender(const Subject& subject, con
                                                      double slowdown) const {
   if (!mode.is_plain_video) {
     return MakeRobotContender(mode.is_small ? subject.small : subject.compiled,
-                              ConfigOf(subject, mode, slowdown), mode.every);
+                              ConfigOf(subject, mode, slowdown), mode.every,
+                              SmallerOf(subject, mode, slowdown));
   }
   PlainVideoOptions options;
   options.slowdown = slowdown;

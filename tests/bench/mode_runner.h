@@ -38,6 +38,8 @@ class ModeRunner {
 
  private:
   const BenchServer* ServerFor(const Mode& mode);
+  static std::vector<KnownSmaller> SmallerOf(const Subject& subject, const Mode& mode,
+                                             double slowdown);
   RobotConfig ConfigOf(const Subject& subject, const Mode& mode, double slowdown) const;
   std::unique_ptr<Contender> MakeContender(const Subject& subject, const Mode& mode,
                                            double slowdown) const;

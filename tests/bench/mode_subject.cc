@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -113,6 +116,20 @@ RobotConfig ModeSubjects::ConfigOf(const ModeModel& model) const {
   return config;
 }
 
+std::string Subject::Smaller() const {
+  if (small_config.shapes.empty() || small_config.model != config.model) return small_config.model;
+  return small_config.model + "@" + small_config.shapes.front();
+}
+
+void Subject::NoteSmall(const std::vector<FrameCost>& answered) {
+  ContentAgreement agreement;
+  for (size_t i = 0; i < answered.size(); ++i) agreement.Add(*answered[i].content, *dense[i]);
+  constexpr double kMostTrials = 8;
+  if (const auto value = agreement.value()) {
+    small_judged.Add(*value, std::min(kMostTrials, static_cast<double>(answered.size())));
+  }
+}
+
 const Subject& ModeSubjects::Prepared(const ModeModel& model) {
   const auto [place, is_new] = prepared_.try_emplace(model.name);
   Subject& subject = place->second;
@@ -157,13 +174,17 @@ void ModeSubjects::AddPlainVideo(Subject* subject) const {
 // What planners use; solved for each speedup.
 void ModeSubjects::AddPlanning(Subject* subject) const {
   const double begin = course_.minutes();
-  const ModelProfiles profiles =
-      ObtainProfiles(subject->compiled, subject->config,
-                     {.clips = ClipsOf(*subject->model),
-                      .seconds = options_.quick ? kSecondsWhenQuick : kSecondsToProfile,
-                      .folder = options_.cache / "profiles",
-                      .robot_core = cores_.robot,
-                      .server_core = cores_.server});
+  const ProfilesRequest request = {
+      .clips = ClipsOf(*subject->model),
+      .seconds = options_.quick ? kSecondsWhenQuick : kSecondsToProfile,
+      .folder = options_.cache / "profiles",
+      .robot_core = cores_.robot,
+      .server_core = cores_.server};
+  const ModelProfiles profiles = ObtainProfiles(subject->compiled, subject->config, request);
+  if (subject->small && subject->model->has_answers) {
+    subject->small_profile = std::make_shared<const Profile>(
+        ObtainSide(subject->small, subject->small_config, request, Side::kRobot).profile);
+  }
   const double profiled = course_.minutes();
   for (const double speedup : kSpeedups) {
     const fs::path file =

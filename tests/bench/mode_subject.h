@@ -49,6 +49,8 @@ struct Subject {
   std::shared_ptr<const CompiledModel> compiled;
   std::shared_ptr<const CompiledModel> small;  // null: there is none
   RobotConfig small_config;
+  std::shared_ptr<const Profile> small_profile;  // null: mode cacheinf does without the network
+  JudgedAgreement small_judged;                  // of its answers to the frames
   std::shared_ptr<const PlainVideoServer> plain_video;  // null: there is none
   std::vector<Frame> frames;
   std::vector<SharedContent> dense;
@@ -58,6 +60,12 @@ struct Subject {
   double work = 1;  // of mode cache, as a share of a dense run's
   int splits = 0;   // measured
   int every = 2;    // of every-k, at the work of mode cache
+
+  // The small network as `smaller_models` has it, and as plans do.
+  std::string Smaller() const;
+  // What its answers to the frames are worth. REQUIRES: dense ones.
+  void NoteSmall(const std::vector<FrameCost>& answered);
+  std::string SmallerName() const { return NameOfSmallerModel(Smaller()); }
 };
 
 class ModeSubjects {

@@ -69,15 +69,19 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   using Json = nlohmann::ordered_json;
   const std::vector<AnsweredFrame>& answers = cell.answers;
   Samples latencies;
+  std::vector<AnsweredFrame> computed;  // whose times say what a plan takes
   ContentAgreement agreement;
   for (const AnsweredFrame& answer : answers) {
-    latencies.ms.push_back(answer.latency_ms());
+    if (!answer.cost.is_moved) {
+      latencies.ms.push_back(answer.latency_ms());
+      computed.push_back(answer);
+    }
     const size_t shown = FrameOfClip(answer.captured, subject.dense.size());
     agreement.Add(*answer.cost.content, *subject.dense[shown]);
   }
   const auto median = [&](double FrameCost::*part) {
     Samples samples;
-    for (const AnsweredFrame& answer : answers) samples.ms.push_back(answer.cost.*part);
+    for (const AnsweredFrame& answer : computed) samples.ms.push_back(answer.cost.*part);
     return samples.Median();
   };
   const auto mean = [&](double FrameCost::*part) {

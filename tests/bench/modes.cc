@@ -103,6 +103,9 @@ class ModesBench {
     for (const FrameCost& cost : local->second) subject->dense.push_back(cost.content);
     subject->motion =
         std::make_shared<SceneMotion>(subject->frames, subject->compiled->graph().picture);
+    if (const auto small = subject->costs.find("small-local"); small != subject->costs.end()) {
+      subject->NoteSmall(small->second);
+    }
     if (const auto cache = subject->costs.find("cache"); cache != subject->costs.end()) {
       double work = 0;
       for (const FrameCost& cost : cache->second) work += cost.robot_work;

@@ -11,8 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/answer/agreement.h"
-#include "common/answer/outputs.h"
+#include "common/answer/answers.h"
 #include "common/base/frame_times.h"
 #include "common/link/delay_line.h"
 #include "tests/bench/mode_list.h"
@@ -160,15 +159,16 @@ class Replays {
                    double slowdown, PlanChooser* chooser) const {
     if (!subject_->model->has_answers) return;
     const auto note = [](const AnswerContent& answer, const AnswerContent& dense, auto&& noted) {
-      if (const auto* const classes = std::get_if<Classification>(&dense)) {
-        const auto& best = std::get<Classification>(answer).best;
-        return noted(best.front().index == classes->best.front().index ? 1 : 0, 1);
+      ContentAgreement agreement;
+      agreement.Add(answer, dense);
+      const auto value = agreement.value();
+      if (!value) return;
+      double weight = 1;
+      if (const auto* const boxes = std::get_if<Detections>(&dense)) {  // as AgreementMeasure says
+        const size_t count = boxes->boxes.size() + std::get<Detections>(answer).boxes.size();
+        weight = static_cast<double>(count) / static_cast<double>(count + 4);
       }
-      const OutputNumbers none;
-      Agreement agreement;
-      agreement.Add(answer, none, dense, none);
-      const AgreementMeasure measure = agreement.measure();
-      if (measure.value) noted(*measure.value, measure.weight);
+      noted(*value, weight);
     };
     const AnsweredFrame& last = answers.back();
     if (answers.size() % kAnswersASample == 0) {
@@ -199,6 +199,12 @@ class Replays {
     constexpr size_t kFramesToSettle = 60;
     const double deadline_ms = mode.config.deadline_ms;
     const auto chooser = subject_->planning.at(speedup)->MakeChooser(GoalOf(mode.config));
+    if (!mode.config.smaller_models.empty()) {
+      const std::string name = subject_->SmallerName();
+      chooser->AddModel(name, SlowedDown(*subject_->small_profile, speedup));
+      const auto [agreement, weight] = subject_->small_judged;
+      if (weight > 0) chooser->NoteTrial({.keeps = false, .model = name}, agreement, weight);
+    }
     const PlanChooser::Link link = {.is_up = true,
                                     .to_server = {mbit},
                                     .to_robot = {mbit},
@@ -212,6 +218,7 @@ class Replays {
     const auto cost_of = [&](int64_t captured) {
       FrameCost cost;
       if (computed && ++frames_since < plan.every) {
+        cost.is_moved = true;
         cost.robot_ms = subject_->motion->move_ms();
         cost.content = subject_->motion->Moved(computed, computed_from, captured);
         cost.plan = ToText(plan);

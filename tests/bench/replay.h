@@ -33,6 +33,7 @@ struct FrameCost {
   bool has_server = false;
   // Share of a dense run's multiply-adds, of both sides, if only what changed was computed.
   std::optional<double> share = {};
+  bool is_moved = false;                    // an earlier answer, by a plan that tracks
   std::string plan = {};                    // in mode cacheinf
   std::optional<double> predicted_ms = {};  // by the robot, for this plan
   // What the robot expected of the plan's answers, where it is to be in time.

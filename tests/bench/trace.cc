@@ -207,6 +207,9 @@ class TraceBench {
     for (const FrameCost& cost : alone.Measure(subject, ModesOf(subject).front())) {
       subject.dense.push_back(cost.content);
     }
+    for (const Mode& mode : ModesOf(subject)) {
+      if (mode.is_small) subject.NoteSmall(alone.Measure(subject, mode));
+    }
     for (const Trace& trace : traces) RunModes(subject, trace);
   }
 
