@@ -9,6 +9,7 @@
 
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/exec/compiled_model.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
@@ -53,6 +54,26 @@ TEST_F(FrameExecutorTest, AnEncoderOfAnotherSizeIsRefusedBeforeTheFirstFrame) {
   EXPECT_EQ(usual, "");
   const std::string scaled = refusal("videoscale ! video/x-raw, width=80 ! ");
   EXPECT_NE(scaled.find(": a video's picture has another size or format"), scaled.npos) << scaled;
+}
+
+TEST_F(FrameExecutorTest, AnExactRobotThatSendsLossyPicturesIsWarned) {
+  const auto warning = [this](CacheConfig::Policy policy, const std::string& codec) {
+    RobotConfig config;
+    config.mode = RobotConfig::Mode::kRemote;
+    config.cache.policy = policy;
+    config.server.address = "mpi:robots";
+    config.server.codec = codec;
+    testing::internal::CaptureStderr();
+    SetLogLevel(LogLevel::kWarning);
+    const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, clock_,
+                                 [] { return nullptr; });
+    SetLogLevel(LogLevel::kOff);
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string lossy = warning(CacheConfig::Policy::kExact, "jpeg:85");
+  EXPECT_NE(lossy.find("the codec jpeg:85 is lossy: answers have other bits"), lossy.npos) << lossy;
+  EXPECT_EQ(warning(CacheConfig::Policy::kExact, "png"), "");
+  EXPECT_EQ(warning(CacheConfig::Policy::kFixed, "jpeg:85"), "");
 }
 
 }  // namespace
