@@ -14,8 +14,8 @@ namespace cacheinf {
 
 // Shows how well answers would agree that are moved with the scene, and what moving takes: now and
 // then moves an answer over the frames after it, up to the next computed one, and compares it with
-// that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, … up
-// to 32. Boxes and keypoints move, so other answers give no result.
+// that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, …
+// up to 32. Boxes and keypoints move, so other answers give no result.
 class MovedTrial {
  public:
   // The clock must outlive this.
