@@ -24,6 +24,8 @@ using Mode = RobotConfig::Mode;
 // For a message, until the clock is looked at again.
 constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(100);
 
+constexpr FrameExecutor::Time kLongestWaitOfRefresh = std::chrono::milliseconds(5);  // likewise
+
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
 constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);
 
@@ -357,15 +359,18 @@ void FrameExecutor::LeaveStandby() {
   if (std::exchange(standby_.is_open, false)) state_.Abandon();
 }
 
-std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture,
-                                                const Verdict& verdict) {
+std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture, const Verdict& verdict,
+                                                const std::function<void()>& between) {
   if (!last_.work) return std::nullopt;  // nothing of this frame is kept
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
   if (decision == nullptr) return std::nullopt;
   if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
-  while (!Advance(kNever, {})) {
+  while (!Advance(clock_.Now() + kLongestWaitOfRefresh, {})) {
+    if (!between) continue;
+    (void)clock_.Now();
+    between();
   }
   if (split_) {
     std::optional<Time> took = clock_.Now() - begin_;

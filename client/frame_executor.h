@@ -127,8 +127,9 @@ class FrameExecutor {
   const Execution& Commit();
   const Execution& last() const { return last_; }
 
-  // Executes what is left for idle time, where results are kept.
-  std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict);
+  // Executes what is left for idle time, where results are kept. Calls `between` between two steps.
+  std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict,
+                                   const std::function<void()>& between = {});
 
   // Takes a step of keeping warm what is kept, for use in idle time after a frame. Returns false if
   // nothing is due.

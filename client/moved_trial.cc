@@ -14,7 +14,7 @@ constexpr double kEnough = 4;  // frames with many boxes
 
 }  // namespace
 
-std::optional<MovedTrial::Result> MovedTrial::Offer(const AnswerContent* content,
+std::optional<MovedTrial::Result> MovedTrial::Offer(int64_t frame, const AnswerContent* content,
                                                     const PictureView& model_picture,
                                                     const PictureFit* fit) {
   if (content != nullptr && !MovedAnswer::Moves(*content)) return std::nullopt;
@@ -22,34 +22,30 @@ std::optional<MovedTrial::Result> MovedTrial::Offer(const AnswerContent* content
     if (content == nullptr || pause_-- > 0) return std::nullopt;
     AnswerContent kept = *content;
     moved_.Keep(kept, model_picture);
+    frame_ = frame;
     return std::nullopt;
   }
   const auto begin = clock_.Now();
   const AnswerContent moved = moved_.MoveTo(model_picture, fit);
   took_ = clock_.Now() - begin;
-  ++frames_;
   if (content == nullptr) return std::nullopt;
-  const std::optional<Result> result = Compare(moved, *content);
-  Forget();
+  const int frames = static_cast<int>(frame - frame_);
+  const std::optional<Result> result = Compare(moved, *content, frames);
+  moved_.Forget();
   pause_ = next_pause_;
   weight_ += result ? result->weight : 0;
   if (weight_ >= kEnough) next_pause_ = std::min(2 * next_pause_, kLongestTrialPause);
   return result;
 }
 
-void MovedTrial::Forget() {
-  moved_.Forget();
-  frames_ = 0;
-}
-
 std::optional<MovedTrial::Result> MovedTrial::Compare(const AnswerContent& moved,
-                                                      const AnswerContent& content) {
+                                                      const AnswerContent& content, int frames) {
   const OutputNumbers none;
   Agreement agreement;
   agreement.Add(moved, none, content, none);
   const AgreementMeasure measure = agreement.measure();
   if (!measure.value) return std::nullopt;
-  return Result{*measure.value, measure.weight, frames_, took_};
+  return Result{*measure.value, measure.weight, frames, took_};
 }
 
 }  // namespace cacheinf

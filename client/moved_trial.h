@@ -2,6 +2,7 @@
 #define CACHEINF_CLIENT_MOVED_TRIAL_H_
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "common/answer/answers.h"
@@ -14,8 +15,8 @@ namespace cacheinf {
 
 // Shows how well answers would agree that are moved with the scene, and what moving takes: now and
 // then moves an answer over the frames after it, up to the next computed one, and compares it with
-// that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, … up
-// to 32. Boxes and keypoints move, so other answers give no result.
+// that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, …
+// up to 32. Boxes and keypoints move, so other answers give no result.
 class MovedTrial {
  public:
   // The clock must outlive this.
@@ -24,23 +25,24 @@ class MovedTrial {
   struct Result {
     double agreement = 0;
     double weight = 0;
-    int frames = 1;                   // by which the answer was moved
+    int frames = 1;                   // by which the answer was moved, of the camera's
     std::chrono::nanoseconds took{};  // moving it by one of them
   };
-  // Call after every answer, whose `content` is null if the frame was not computed. Frames become
-  // pictures by `fit`.
-  std::optional<Result> Offer(const AnswerContent* content, const PictureView& model_picture,
-                              const PictureFit* fit);
+  // Call after every answer, to the camera's `frame`, whose `content` is null if the frame was not
+  // computed. Frames become pictures by `fit`.
+  std::optional<Result> Offer(int64_t frame, const AnswerContent* content,
+                              const PictureView& model_picture, const PictureFit* fit);
 
   // Call when frames have another size.
-  void Forget();
+  void Forget() { moved_.Forget(); }
 
  private:
-  std::optional<Result> Compare(const AnswerContent& moved, const AnswerContent& content);
+  std::optional<Result> Compare(const AnswerContent& moved, const AnswerContent& content,
+                                int frames);
 
   const Clock& clock_;
   MovedAnswer moved_;
-  int frames_ = 0;  // that it was moved by
+  int64_t frame_ = 0;  // of its answer
   std::chrono::nanoseconds took_{};
   double weight_ = 0;  // of all results
   int next_pause_ = 1;

@@ -162,11 +162,12 @@ std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool(
   return Read();
 }
 
-std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Verdict& verdict) {
+std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Verdict& verdict,
+                                               const std::function<void()>& between) {
   clock_.EndWait();
   const auto begin = clock_.Now();
   std::optional<FrameWork> work;
-  if (!is_tracked_) work = answering().Refresh(fitted_picture(), verdict);
+  if (!is_tracked_) work = answering().Refresh(fitted_picture(), verdict, between);
   const nanoseconds took = clock_.Now() - begin;
   if (chooser_) TryMoving();
   if (!work) return std::nullopt;
@@ -175,7 +176,7 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Ver
 
 void Robot::TryMoving() {
   const AnswerContent* const computed = is_tracked_ ? nullptr : &moved_.answer();
-  const auto result = moved_trial_.Offer(computed, model_picture(), fit());
+  const auto result = moved_trial_.Offer(current_.frame, computed, model_picture(), fit());
   if (!result) return;
   chooser_->NoteMoved(result->agreement, result->weight, result->frames);
   chooser_->NoteMovingTook(result->took + prepared_ - begin_);
@@ -298,6 +299,7 @@ void Robot::FollowPlan() {
   if (statistics && statistics->round_trip) {
     link.round_trip_ms = Milliseconds(statistics->round_trip->time);
   }
+  chooser_->SetPeriod(Milliseconds(period_));
   const Plan& plan = chooser_->Choose(link);
   const auto by = std::ranges::find(smaller_, plan.model, &Smaller::name);
   const Smaller* const before =
@@ -344,7 +346,8 @@ void Robot::NoteMoved(const AnswerContent& content) {
   Agreement agreement;
   agreement.Add(*moved_content_, none, content, none);
   const AgreementMeasure measure = agreement.measure();
-  if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight, frames_since_);
+  const int frames = static_cast<int>(current_.frame - moved_from_);
+  if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight, frames);
 }
 
 std::string Robot::WhyPlan() const {

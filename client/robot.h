@@ -76,6 +76,9 @@ class Robot {
   // is one. REQUIRES: a configured schedule, or WantSchedule before.
   void AddProfile(const std::string& smaller, const Profile& profile);
 
+  // How often a live camera delivers a frame: what is in hand depends on it (plan_evidence.h).
+  void SetPeriod(std::chrono::nanoseconds period) { period_ = period; }
+
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
   // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline
   // counts from so long before this call.
@@ -103,7 +106,8 @@ class Robot {
   // and then how well answers move. Returns nothing if there was nothing to prepare. `verdict` is
   // the next frame's, as far as it is known. REQUIRES: the frame of the last Process, which
   // answered it.
-  std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {});
+  std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {},
+                                   const std::function<void()>& between = {});
 
   // Takes a step of keeping its own results warm while a server answers, for idle time. Returns
   // false if nothing is due.
@@ -191,7 +195,8 @@ class Robot {
   bool has_changed_model_ = false;  // since the last computed frame
 
   std::shared_ptr<const PictureFit> fit_;
-  std::vector<uint8_t> pixels_;  // the model's picture
+  std::chrono::nanoseconds period_{};  // of the camera; 0: unknown
+  std::vector<uint8_t> pixels_;        // the model's picture
 
   const Frame* frame_ = nullptr;  // that is being answered
   Answer current_;                // to it, all but its content

@@ -28,7 +28,8 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
   }
   if (HasNext()) LookAround(robot);
-  std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : source_.Next();
+  std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : Take();
+  robot.SetPeriod(period_);
   last_look_ = clock_.Now();
   return next;
 }
@@ -56,10 +57,21 @@ void FrameLoop::LookAround(Robot& robot) {
   last_look_ = now;
 }
 
+std::optional<Frame> FrameLoop::Take() {
+  std::optional<Frame> frame = source_.Next();
+  if (!frame || !source_.is_live()) return frame;
+  if (last_taken_ && frame->index > last_taken_->first) {
+    const Time each = (frame->stamp - last_taken_->second) / (frame->index - last_taken_->first);
+    period_ = period_ == Time(0) ? each : period_ + (each - period_) / 8;
+  }
+  last_taken_ = {frame->index, frame->stamp};
+  return frame;
+}
+
 // REQUIRES: a frame waits in the source.
 void FrameLoop::TakeNewer(Robot& robot) {
   if (newest_ && !open_newest_.is_answered) Move(robot, open_newest_, /*is_last=*/true);
-  newest_ = source_.Next();
+  newest_ = Take();
   open_newest_ = {&*newest_, clock_.Now() + deadline_ - waited_(*newest_), false};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "client/answer/answer.h"
 #include "client/robot.h"
@@ -43,7 +44,8 @@ class FrameLoop {
   FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
             HandOut hand_out, Idle idle = {});
 
-  // Returns the next frame to compute. Waits for it, in idle steps; a record waits for these.
+  // Returns the next frame to compute, and tells the robot how often a live one comes. Waits for
+  // it, in idle steps; a record waits for these.
   std::optional<Frame> Next(Robot& robot);
 
   // Whether a frame waits, so that Next returns at once.
@@ -51,6 +53,9 @@ class FrameLoop {
 
   // Finishes the frame that the robot has begun.
   Answer Finish(Robot& robot, const Frame& frame);
+
+  // Gives moved answers that are due. Call it between steps of work that delays the next frame.
+  void LookAround(Robot& robot);
 
   // Frames that a newer one overtook before there was an answer to move.
   int64_t dropped() const { return dropped_; }
@@ -63,7 +68,7 @@ class FrameLoop {
     bool is_answered = true;  // by a moved answer, or needs none
   };
 
-  void LookAround(Robot& robot);
+  std::optional<Frame> Take();
   void TakeNewer(Robot& robot);
   void AnswerIfDue(Robot& robot, Open& open);
   void Move(Robot& robot, Open& open, bool is_last);
@@ -85,6 +90,8 @@ class FrameLoop {
   Time longest_gap_before_{};
   Time moving_{};  // what moving an answer took last
   int64_t dropped_ = 0;
+  Time period_{};                                       // of a live source
+  std::optional<std::pair<int64_t, Time>> last_taken_;  // its index and stamp
 };
 
 }  // namespace cacheinf

@@ -124,6 +124,7 @@ void PlanChooser::Pursue(const Goal& goal) {
 
 void PlanChooser::GoOnFrom(const PlanChooser& before) {
   goal_ = before.goal_;
+  period_ms_ = before.period_ms_;
   evidence_.GoOnFrom(before.evidence_);
   for (const auto& [name, model] : before.smaller_models_) {
     smaller_models_.emplace(name, model.At(Situation()));
@@ -300,8 +301,7 @@ void PlanChooser::SetCosts() {
 }
 
 double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
-  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, goal_.deadline_ms)
-                    : MeanMs(plan, latency_ms);
+  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, pace()) : MeanMs(plan, latency_ms);
 }
 
 double PlanChooser::CostToBegin(const Candidate& candidate) const {
@@ -399,7 +399,7 @@ void PlanChooser::NoteMoved(double agreement, double weight, int frames) {
 void PlanChooser::NoteMovingTook(FrameTimes::Time time) { moving_ms_.Add(Milliseconds(time)); }
 
 void PlanChooser::Note(const Taken& taken) {
-  const double latency_ms = Milliseconds(taken.times.latency());
+  const double latency_ms = Milliseconds(taken.times.latency() - taken.times.waited);
   for_tries_ += kShareForTries * (IsOnTime() ? 1 : latency_ms);
   Doubt();
   evidence_.NoteFollowed(plan_);
@@ -489,7 +489,8 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
       expected.link_ms + situation_.LinkMs(Side::kServer, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);
   factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
-  factors.robot.Note(Milliseconds(times.latency() - times.waiting), expected.robot_ms);
+  factors.robot.Note(Milliseconds(times.latency() - times.waited - times.waiting),
+                     expected.robot_ms);
   link_.Note(Milliseconds(times.waiting - by_server - times.server_queueing),
              link_ms + situation_.round_trip_ms);
   factors.unused = 0;
@@ -559,7 +560,7 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
                                  ShareText(planned.in_hand), goal_.deadline_ms,
                                  evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
   if (other == nullptr) return text;
-  const double late = evidence_.Late(other->plan, other->prediction.latency_ms, goal_.deadline_ms);
+  const double late = evidence_.Late(other->plan, other->prediction.latency_ms, pace());
   return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(other->in_hand),
                             ShareText(late), assumed(*other));
 }

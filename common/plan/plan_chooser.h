@@ -59,6 +59,8 @@ class PlanChooser {
   };
   // REQUIRES: no Choose yet.
   void Pursue(const Goal& goal);
+  // How often the camera delivers a frame. Until then it is assumed to wait for the deadline.
+  void SetPeriod(double period_ms) { period_ms_ = period_ms; }
 
   // Goes on where a chooser of the same robot's worse figures is: follows its plan until another
   // wins more than changing costs, and keeps its goal, its smaller models and what it has seen.
@@ -170,6 +172,9 @@ class PlanChooser {
   // Returns null if the plan is not among them.
   static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
   bool IsOnTime() const { return goal_.objective == Objective::kOnTime; }
+  PlanEvidence::Pace pace() const {
+    return {goal_.deadline_ms, period_ms_ > 0 ? period_ms_ : goal_.deadline_ms};
+  }
   bool IsProven(const Plan& plan) const;
   // Leaves out the candidates that agree too little.
   void KeepThoseThatAgree();
@@ -191,6 +196,7 @@ class PlanChooser {
   const Nearby nearby_;
   const bool keeps_to_nearby_;
   Goal goal_;
+  double period_ms_ = 0;  // 0: unknown
   PlanEvidence evidence_;
   Situation situation_;
   Median moving_ms_;                   // an answer

@@ -1,6 +1,7 @@
 #include "common/plan/plan_evidence.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -16,6 +17,12 @@ constexpr int kFramesRemembered = 300;
 constexpr double kAfterAnother = 0.85;
 const double kAfterAFrame = std::exp(-1.0 / kFramesRemembered);
 constexpr double kTrialsRemembered = 16;  // of weight 1
+constexpr double kOldest = 63;            // frames; an older answer agrees no less
+
+// How long a frame waits for a robot that is busy with the one before.
+double WaitMs(const Plan& plan, double takes_ms, double period_ms) {
+  return takes_ms > plan.every * period_ms ? period_ms / 2 : 0;
+}
 
 }  // namespace
 
@@ -129,10 +136,12 @@ std::vector<double> PlanEvidence::RatiosOf(const Plan& plan) const {
   return ratios;
 }
 
-double PlanEvidence::Late(const Plan& plan, double predicted_ms, double deadline_ms) const {
+double PlanEvidence::Late(const Plan& plan, double predicted_ms, const Pace& pace) const {
   const std::vector<double> ratios = RatiosOf(plan);
-  const auto late = std::ranges::count_if(
-      ratios, [&](double ratio) { return ratio * predicted_ms > deadline_ms; });
+  const auto late = std::ranges::count_if(ratios, [&](double ratio) {
+    const double takes_ms = ratio * predicted_ms;
+    return takes_ms + WaitMs(plan, takes_ms, pace.period_ms) > pace.deadline_ms;
+  });
   return static_cast<double>(late) / static_cast<double>(ratios.size());
 }
 
@@ -143,14 +152,27 @@ double PlanEvidence::P95Ms(const Plan& plan, double predicted_ms) const {
   return *p95 * predicted_ms;
 }
 
-double PlanEvidence::InHand(const Plan& plan, double predicted_ms, double deadline_ms) const {
+double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& pace) const {
+  std::array<double, static_cast<size_t>(kOldest) + 1> by_age;
+  by_age[0] = 1;
+  for (size_t age = 1; age < by_age.size(); ++age) by_age[age] = by_age[age - 1] * moved();
   const std::vector<double> ratios = RatiosOf(plan);
   double in_hand = 0;
   for (const double ratio : ratios) {
-    const double deadlines = ratio * predicted_ms / deadline_ms;
-    in_hand += deadlines <= 1 ? 1 : std::pow(moved(), deadlines);
+    const double takes_ms = ratio * predicted_ms;
+    const double wait_ms = WaitMs(plan, takes_ms, pace.period_ms);
+    // A frame is computed every `interval` frames: of two whole numbers one or the other.
+    const double interval = std::max<double>(plan.every, takes_ms / pace.period_ms);
+    double sum = 0;
+    for (int since = 0; since < interval; ++since) {
+      const double left_ms = pace.deadline_ms + since * pace.period_ms - wait_ms - takes_ms;
+      const double before = std::ceil(std::max(0.0, -left_ms) / (interval * pace.period_ms));
+      const double age = std::min(kOldest, since + std::round(before * interval));
+      sum += std::min(1.0, interval - since) * by_age[static_cast<size_t>(age)];
+    }
+    in_hand += sum / interval;
   }
-  return Agreement(plan) * in_hand / static_cast<double>(ratios.size());
+  return Agreement(BaseOf(plan)) * in_hand / static_cast<double>(ratios.size());
 }
 
 }  // namespace cacheinf

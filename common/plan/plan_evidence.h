@@ -67,13 +67,18 @@ class PlanEvidence {
   // Of an answer that is moved by 0, 1, … every - 1 frames, the mean.
   double Moved(int every) const;
 
-  // Of frames that are predicted to take so long. The deadline is above 0.
-  double Late(const Plan& plan, double predicted_ms, double deadline_ms) const;
+  // A camera's frames come every period, above 0. Each is to be answered within a deadline, above
+  // 0.
+  struct Pace {
+    double deadline_ms = 0;
+    double period_ms = 0;
+  };
+  // Of frames that are computed, and predicted to take so long from then on.
+  double Late(const Plan& plan, double predicted_ms, const Pace& pace) const;
   double P95Ms(const Plan& plan, double predicted_ms) const;
-  // The expected agreement of what is in hand at the deadline: the plan's answer or, if that is
-  // late, one moved from an earlier frame. This agrees `moved` times as well, and as much worse
-  // again for every other deadline that the plan's answer takes.
-  double InHand(const Plan& plan, double predicted_ms, double deadline_ms) const;
+  // The expected agreement of what is in hand at a frame's deadline: the plan's answer or, if that
+  // is late or the robot was busy with an older frame, one moved from that, or from one before.
+  double InHand(const Plan& plan, double predicted_ms, const Pace& pace) const;
 
  private:
   static constexpr double kUnknown = 0.95;

@@ -1,7 +1,5 @@
 // Whether a smaller model may answer in place of the first, and what its maps become then.
 
-#include "common/answer/smaller_model.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/answer/smaller_model.h"
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/log.h"
 #include "common/config/model_setup.h"

@@ -284,8 +284,9 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
     FrameCost cost = CostOf(loop.Finish(robot, *frame));
     if (chooser != nullptr && cost.predicted_ms) {
       const double predicted_ms = *cost.predicted_ms;
-      cost.promise = {evidence.Agreement(robot.plan()),
-                      1 - evidence.Late(robot.plan(), predicted_ms, config.deadline_ms)};
+      cost.promise = {
+          evidence.Agreement(robot.plan()),
+          1 - evidence.Late(robot.plan(), predicted_ms, {config.deadline_ms, config.deadline_ms})};
     }
     record.Add(*frame, cost, /*is_computed=*/true);
     robot.Refresh(*frame);

@@ -209,6 +209,7 @@ class Replays {
                                     .to_server = {mbit},
                                     .to_robot = {mbit},
                                     .round_trip_ms = Planning::SituationOf(mbit, 1).round_trip_ms};
+    chooser->SetPeriod(CapturedMs(1));
     Plan plan;
     std::optional<double> share;
     bool is_predicted = false;

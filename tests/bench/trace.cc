@@ -12,7 +12,6 @@
 #include <numbers>
 #include <opencv2/core.hpp>
 #include <random>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -292,9 +291,8 @@ class TraceBench {
   // `ran` ends with mode cacheinf, if that ran.
   void Compare(const Subject& subject, const Trace& trace, const std::vector<Ran>& ran) {
     if (ran.size() < 2 || !ran.back().mode.starts_with("cacheinf")) return;
-    const auto fixed = std::ranges::subrange(ran.begin(), ran.end() - 1);
     const Ran& chosen = ran.back();
-    const Ran& best = *std::ranges::max_element(fixed, {}, &Ran::on_time);
+    const Ran& best = *std::ranges::max_element(ran.begin(), ran.end() - 1, {}, &Ran::on_time);
     const std::string where =
         fmt::format("{}, {}, {}", subject.model->name, subject.clip, trace.name);
     compared_.emplace_back(

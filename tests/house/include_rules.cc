@@ -74,7 +74,6 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"client/record", {"client"}},
     {"client/calibrate", {"client"}},
     {"client/run", {"client/record", "client/calibrate"}},
-    {"client/ros", {"client/record"}},
 };
 
 bool IsSource(const fs::path& path) {

@@ -94,7 +94,7 @@ class LateAnswerTest : public FolderTest {
 
   const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
       MakeNetwork(TenNetworks().front(), kHeight, kWidth), std::make_unique<CpuBackend>());
-  const SteadyClock link_clock_;
+  SteadyClock link_clock_;
   ManualClock clock_;
   InProcessServer server_{folder_, link_clock_};
   FrameExecutor executor_{model_, Config(),    /*may_split=*/false,

@@ -26,19 +26,39 @@ void NoteMany(PlanEvidence& evidence, Plan::Kind kind, double ratio, double of_k
   for (int i = 0; i < 100; ++i) evidence.NoteTaken(kind, ratio, of_known_work);
 }
 
+constexpr PlanEvidence::Pace kPace = {.deadline_ms = 100, .period_ms = 1000};
+
 TEST(PlanEvidenceTest, AnAnswerInTimeIsInHandAndALateOneIsAsOldAsItTakes) {
   PlanEvidence evidence;
   NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
-  EXPECT_DOUBLE_EQ(evidence.InHand(Local(false), 100, 100), 1);
-  EXPECT_DOUBLE_EQ(evidence.InHand(Local(true), 99, 100), 0.95);
-  EXPECT_NEAR(evidence.InHand(Local(false), 101, 100), 0.75, 0.003);
-  EXPECT_NEAR(evidence.InHand(Local(false), 300, 100), std::pow(0.75, 3), 1e-9);
+  constexpr PlanEvidence::Pace kSlow = {.deadline_ms = 100, .period_ms = 200};
+  EXPECT_DOUBLE_EQ(evidence.InHand(Local(false), 100, kSlow), 1);
+  EXPECT_DOUBLE_EQ(evidence.InHand(Local(true), 99, kSlow), 0.95);
+  EXPECT_DOUBLE_EQ(evidence.InHand(Local(false), 101, kSlow), 0.75) << "the frame before";
   for (int i = 0; i < 30; ++i) evidence.NoteTaken(Plan::Kind::kLocal, 2, 2);
-  EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 60, 100), 0.3);
-  EXPECT_NEAR(evidence.InHand(Local(false), 60, 100), 0.7 + 0.3 * std::pow(0.75, 1.2), 1e-9);
+  EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 60, kSlow), 0.3);
+  EXPECT_NEAR(evidence.InHand(Local(false), 60, kSlow), 0.7 + 0.3 * 0.75, 1e-9);
   for (int i = 0; i < 30; ++i) evidence.NoteMoved(0.5, 1);
-  EXPECT_NEAR(evidence.InHand(Local(false), 300, 100), std::pow(evidence.moved(), 3), 0.05);
+  EXPECT_NEAR(evidence.InHand(Local(false), 60, kSlow), 0.7 + 0.3 * evidence.moved(), 1e-9);
   EXPECT_NEAR(evidence.moved(), 0.5, 0.01);
+}
+
+// The robot skips the frames that come while it is busy; what they have in hand is older.
+TEST(PlanEvidenceTest, APlanThatTakesLongerThanTheCamerasPeriodHasOlderAnswersInHand) {
+  PlanEvidence evidence;
+  NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
+  const double moved = evidence.moved();
+  const auto in_hand = [&](double takes_ms, double period_ms) {
+    return evidence.InHand(Local(false), takes_ms, {.deadline_ms = 200, .period_ms = period_ms});
+  };
+  EXPECT_DOUBLE_EQ(in_hand(30, 30), 1);
+  EXPECT_NEAR(in_hand(60, 30), (1 + moved) / 2, 1e-9) << "every second frame";
+  EXPECT_NEAR(in_hand(45, 30), (1 + moved / 2) / 1.5, 1e-9) << "two of three";
+  EXPECT_NEAR(in_hand(90, 30), (1 + moved + moved * moved) / 3, 1e-9);
+  // Waits 15 ms, so the first of its ten is late, and has the answer before.
+  EXPECT_LT(in_hand(300, 30), 0.4);
+  EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 190, {.deadline_ms = 200, .period_ms = 30}), 1);
+  EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 190, {.deadline_ms = 200, .period_ms = 200}), 0);
 }
 
 TEST(PlanEvidenceTest, AnAnswerAgreesLessTheFartherItIsMoved) {
@@ -61,21 +81,21 @@ TEST(PlanEvidenceTest, FiveOfAHundredFramesTakeLonger) {
 TEST(PlanEvidenceTest, APlanThatWasNeverFollowedHasTheTimesOfItsKind) {
   PlanEvidence evidence;
   const Plan plan = Remote("jpeg:85", false);
-  EXPECT_DOUBLE_EQ(evidence.Late(plan, 50, 100), 0.1) << "not known";
-  EXPECT_DOUBLE_EQ(evidence.Late(plan, 110, 100), 0.8);
+  EXPECT_DOUBLE_EQ(evidence.Late(plan, 50, kPace), 0.1) << "not known";
+  EXPECT_DOUBLE_EQ(evidence.Late(plan, 110, kPace), 0.8);
   NoteMany(evidence, Plan::Kind::kRemote, 3, 1);
-  EXPECT_DOUBLE_EQ(evidence.Late(plan, 50, 100), 0) << "a whole frame is not longer by accident";
-  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, 100), 1);
-  EXPECT_DOUBLE_EQ(evidence.Late(Local(true), 50, 100), 0.1) << "another kind";
+  EXPECT_DOUBLE_EQ(evidence.Late(plan, 50, kPace), 0) << "a whole frame is not longer by accident";
+  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, kPace), 1);
+  EXPECT_DOUBLE_EQ(evidence.Late(Local(true), 50, kPace), 0.1) << "another kind";
 }
 
 TEST(PlanEvidenceTest, TimesOfAKindThatIsNotUsedAreForgotten) {
   PlanEvidence evidence;
   NoteMany(evidence, Plan::Kind::kRemote, 3, 3);
   for (int i = 0; i < 299; ++i) evidence.NoteFollowed(Local(true));
-  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, 100), 1);
+  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, kPace), 1);
   evidence.NoteFollowed(Local(true));
-  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, 100), 0.1);
+  EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, kPace), 0.1);
 }
 
 TEST(PlanEvidenceTest, WhatIsNotKnownLacksALittleForEveryThingThatMayErr) {

@@ -270,7 +270,7 @@ TEST_F(PlanObjectiveTest, SaysWhatIsInHandAndWhatElseWouldBe) {
   slow.Pursue(kOnTime);
   Follow(slow, kDown, 120);
   EXPECT_EQ(slow.Reason(),
-            "local cache: .95 in hand at 100 ms (p95 58, agreement assumed); local dense .71 (late "
+            "local cache: .95 in hand at 100 ms (p95 58, agreement assumed); local dense .75 (late "
             "1.00)");
   before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 1, 1); };
   Follow(quick, kDown, 120);
