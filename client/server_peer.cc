@@ -51,13 +51,15 @@ ServerPeer::~ServerPeer() {
 
 ServerConnection* ServerPeer::Poll() {
   if (is_lost()) {
+    (void)connection_->Receive();  // its last words, if there are any
     LogWarning(
         fmt::format("the server is lost, the robot answers alone: {}", connection_->fault()));
-    if (connection_->has_been_ready()) {
-      pause_ = kFirstPause;
-    } else {
+    if (connection_->has_refused()) {
       next_ = clock_.Now() + pause_;
       pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, kLongestPause);
+    } else {
+      pause_ = kFirstPause;
+      next_ = met_at_ + kFirstPause;
     }
     connection_.reset();
     channel_.reset();
@@ -73,6 +75,7 @@ ServerConnection* ServerPeer::Poll() {
   channel_ = std::make_unique<Channel>(std::move(link), clock_);
   channel_->StartPumping();
   connection_.emplace(*channel_, BitsId(), NameOfThisMachine(), model_);
+  met_at_ = clock_.Now();
   LogInfo("a server is there");
   return &*connection_;
 }

@@ -25,8 +25,8 @@ void CheckAddress(const ServerLinkConfig& config);
 using ConnectToServer = std::function<std::unique_ptr<Link>()>;
 
 // A robot's server, which may or may not be there. Connects to it again and again and notices when
-// it is lost. Asks a server that refuses the robot less and less often. Logs one sentence for each
-// change.
+// it is lost. Asks a server that refuses the robot less and less often, but one that is lost again
+// a second after it was met at the latest. Logs one sentence for each change.
 class ServerPeer {
  public:
   // `connect` takes the place of the configured address, as for a server within the process.
@@ -54,9 +54,10 @@ class ServerPeer {
   const std::optional<LinkShape> link_shape_;
   std::unique_ptr<Channel> channel_;
   std::optional<ServerConnection> connection_;
-  std::chrono::nanoseconds pause_;    // after the next server that refuses
-  std::chrono::nanoseconds next_{0};  // look for no server before then
-  std::string problem_;               // the last one reported
+  std::chrono::nanoseconds pause_;      // after the next server that refuses
+  std::chrono::nanoseconds next_{0};    // look for no server before then
+  std::chrono::nanoseconds met_at_{0};  // the current one
+  std::string problem_;                 // the last one reported
 };
 
 }  // namespace cacheinf

@@ -66,8 +66,8 @@ class ServerConnection {
   // if it can, or the server has not yet welcomed it.
   std::string WhyNoSharedRows(const Backend& own, const ChangePolicy& policy) const;
 
-  // Whether the server was ever ready.
-  bool has_been_ready() const { return has_been_ready_; }
+  // Whether the server ended the connection, or cannot be talked to, before it was ever ready.
+  bool has_refused() const { return !fault_.empty() && !has_been_ready_; }
 
   // Ends the connection and tells the server why.
   void Leave(const std::string& reason);
