@@ -367,7 +367,7 @@ std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture, cons
   if (decision == nullptr) return std::nullopt;
   if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
-  while (!Advance(clock_.Now() + kLongestWaitOfRefresh, {})) {
+  while (!Advance(between ? clock_.Now() + kLongestWaitOfRefresh : kNever, {})) {
     if (!between) continue;
     (void)clock_.Now();
     between();
