@@ -426,8 +426,10 @@ class Run {
   }
 
   void Refresh(const Frame& frame, const Answer& answer) {
-    const auto refresh = robot_->Refresh(frame, guard_ ? guard_->verdict() : Verdict(),
-                                         [this] { loop_.LookAround(*robot_); });
+    std::function<void()> look_around;
+    if (config_.deadline_ms > 0) look_around = [this] { loop_.LookAround(*robot_); };
+    const Verdict verdict = guard_ ? guard_->verdict() : Verdict();
+    const auto refresh = robot_->Refresh(frame, verdict, look_around);
     if (config_.mode == RobotConfig::Mode::kCache && answer.work) {
       const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
       timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
