@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "client/live_robot.h"
 #include "common/answer/outputs.h"
-#include "common/base/words.h"
 #include "common/config/robot_config.h"
 #include "common/exec/frame_decision.h"
 #include "common/reuse/verdict.h"
@@ -25,10 +25,6 @@
 //   frames/000012.png  the frame (a tensor: .npy)
 
 namespace cacheinf {
-
-// The steps of a frame, in this order.
-enum class FrameStep : uint8_t { kAnswer, kPublish, kCheck, kGuard, kRefresh };
-constexpr Words<5> WordsOf(FrameStep) { return {"answer", "publish", "check", "guard", "refresh"}; }
 
 // How a frame was answered.
 struct FrameRecord {

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -16,44 +15,27 @@
 #include <vector>
 
 #include "client/answer/output_paths.h"
-#include "client/idle_profile.h"
+#include "client/live_robot.h"
 #include "client/record/recorder.h"
 #include "client/robot.h"
-#include "client/robot_setup.h"
 #include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
-#include "client/run/frame_loop.h"
-#include "client/run/head_watch.h"
 #include "client/run/overlay_video.h"
 #include "client/run/summary.h"
-#include "client/server_peer.h"
 #include "common/answer/outputs.h"
 #include "common/answer/overlay.h"
-#include "common/answer/smaller_model.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/base/slowed_clock.h"
 #include "common/base/status_line.h"
-#include "common/exec/frame_decision.h"
 #include "common/guard/guard.h"
-#include "common/link/emulated_link.h"
 #include "common/model/picture.h"
-#include "common/reuse/reuse_timing.h"
-#include "common/reuse/settings.h"
+#include "common/reuse/verdict.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
-#include "profiler/plan_trial.h"
-#include "profiler/scheme_choice.h"
-#include "sparse_ops/cuda/device.h"
 
 namespace cacheinf {
 namespace {
-
-constexpr size_t kFramesAhead = 2;
-constexpr size_t kLiveFramesWaiting = 1;  // the newest
-// While a step goes on. Each is answered then, if only by a moved answer.
-constexpr size_t kLiveFramesWithDeadline = 8;
 
 // A file of lines, or standard output; throws InputError as soon as it cannot be written.
 class LineFile {
@@ -141,45 +123,6 @@ class Publisher {
   std::optional<Published> last_;
 };
 
-// Hands frames to a robot. Logs, skips and counts those that the model cannot take, like those that
-// cannot be read.
-class Intake {
- public:
-  explicit Intake(Robot& robot) : robot_(robot) {}
-
-  // Returns whether the robot has begun with it.
-  bool BeginOrSkip(const Frame& frame, const Verdict& verdict, std::chrono::nanoseconds waited) {
-    try {
-      robot_.Begin(frame, verdict, waited);
-      LogNewSize(frame.picture);
-      return true;
-    } catch (const UnfitFrame& error) {
-      LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
-      if (count_++ == 0) first_reason_ = error.what();
-      return false;
-    }
-  }
-
-  int64_t skipped() const { return count_; }
-  const std::string& first_reason() const { return first_reason_; }
-
- private:
-  void LogNewSize(const Picture& picture) {
-    if (picture.width == width_ && picture.height == height_) return;
-    width_ = picture.width;
-    height_ = picture.height;
-    const PictureSpec& spec = robot_.state().graph().picture;
-    LogInfo(fmt::format("frames of {}×{} pixels, model's picture {}×{}", width_, height_,
-                        spec.width, spec.height));
-  }
-
-  Robot& robot_;
-  int width_ = 0;
-  int height_ = 0;
-  int64_t count_ = 0;
-  std::string first_reason_;
-};
-
 // Signals at the end of its life that the run is over.
 class RunsUntilHere {
  public:
@@ -223,92 +166,26 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
   }
 }
 
-// Returns what to go on with after a GPU was lost or lacked memory. Rethrows any other error, also
-// a fault that the stand-in found in a kernel. REQUIRES: the error is being handled.
-RobotConfig WithoutGpu(RobotConfig config, const std::exception& error) {
-  const bool is_of_gpu = dynamic_cast<const cuda::DeviceError*>(&error) != nullptr;
-  if (!is_of_gpu || dynamic_cast<const cuda::KernelFault*>(&error) != nullptr) throw;
-  LogWarning(fmt::format("{}; the robot goes on without the GPU", error.what()));
-  config.backend = RobotConfig::Backend::kCpu;
-  return config;
-}
-
-struct Models {
-  std::shared_ptr<const CompiledModel> first;
-  SmallerModels smaller;
-};
-
-// Compiles the models for the backend of a configuration.
-using Compiler = std::function<Models(const RobotConfig& config)>;
-
-// A robot and everything around it; handles the frames.
-class Run {
+// Runs a robot, and writes, counts, checks and records what it answers.
+class Run final : public FrameObserver {
  public:
-  // The compiler must outlive this, too.
-  Run(const RobotConfig& config, const Models& models, const Compiler& compile, FrameQueue& source,
-      const Clock& clock)
+  Run(const RobotConfig& config, RobotModels& models, FrameQueue& source, const Clock& clock)
       : config_(config),
-        compile_(compile),
         source_(source),
         clock_(clock),
-        loop_(
-            source, config.deadline_ms, clock,
-            [this](const Frame& frame) { return TimeWaited(frame); },
-            [this](const Frame& frame, const Answer& answer, bool is_last) {
-              publisher_.Publish(frame, answer);
-              summary_.AddMoved(answer, is_last);
-            },
-            [this] { return TakeIdleStep(); }),
-        guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock),
-        robot_(std::in_place, models.first, config, clock, ConnectToServer(), models.smaller),
-        publisher_(config, *robot_, source),
-        intake_(*robot_) {
-    for (const std::string& unused : UnusedSettings(config)) LogWarning(unused);
-    if (!config.smaller_models.empty() && !config.HasLadder()) {
-      LogWarning("smaller_models are not used: only mode cacheinf chooses among models");
-    }
-    SurroundRobot(models);
-    if (!config.UsesServer() && !config.server.address.empty()) {
-      LogWarning(fmt::format(
-          "the server gets nothing to compute: mode {} is the robot alone; mode cacheinf uses both",
-          NameOf(config.mode)));
-    }
+        robot_(config, models, source, clock, *this),
+        publisher_(config, robot_.robot(), source) {
+    Surround(robot_.config(), models.For(robot_.config()));
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;
     if (!config.server.address.empty()) summary_.server.emplace();
     if (summary_.server && config.UsesServer()) summary_.server->missed = config.server.address;
     summary_.deadline_ms = config.deadline_ms;
-    summary_.memory = robot_->memory();
+    summary_.memory = robot_.robot().memory();
     start_ = clock.Now();
   }
 
-  // Returns the source's next frame. While it waits for a live one, a robot with plans to choose
-  // from measures itself. A recording leaves no time for that: what its frames take corrects rough
-  // figures.
-  std::optional<Frame> Next() {
-    const bool is_idle = source_.is_live() && (robot_->link_statistics() || config_.HasLadder());
-    IdleProfile* const profile = is_idle ? Measuring() : nullptr;
-    if (profile != nullptr) profile->Resume();
-    std::optional<Frame> frame = loop_.Next(*robot_);
-    if (profile != nullptr) profile->Pause();
-    TakeProfiles();
-    return frame;
-  }
-
-  // Records whatever throws. A frame that loses the GPU before its answer is out is answered again.
-  void Handle(const Frame& frame) {
-    Step step;
-    try {
-      Handle(frame, step);
-    } catch (const std::exception& error) {
-      KeepFailure(frame, step, error.what());
-      config_ = WithoutGpu(config_, error);
-      const Models models = compile_(config_);
-      robot_.emplace(models.first, config_, clock_, ConnectToServer(), models.smaller);
-      SurroundRobot(models);
-      if (step.current <= FrameStep::kPublish) Handle(frame);
-    }
-  }
+  LiveRobot& robot() { return robot_; }
 
   // Covers the frames so far.
   const Summary& summary() {
@@ -326,207 +203,98 @@ class Run {
         summary_.agreement_of_older.push_back(older.measure().value);
       }
     }
-    if (guard_) summary_.guard = guard_->report();
-    if (summary_.frames == 0 && intake_.skipped() > 0 && !is_interrupted) {
-      throw InputError(intake_.first_reason());
-    }
-    if (summary_.server) summary_.server->link = robot_->link_statistics();
-    summary_.why_plan = robot_->WhyPlan();
+    if (robot_.guard() != nullptr) summary_.guard = robot_.guard()->report();
+    if (summary_.frames == 0 && unfit_ > 0 && !is_interrupted) throw InputError(why_unfit_);
+    if (summary_.server) summary_.server->link = robot_.robot().link_statistics();
+    summary_.why_plan = robot_.robot().WhyPlan();
     publisher_.Finish();
-    summary_.skipped = source_.skipped() + intake_.skipped();
+    summary_.skipped = source_.skipped() + unfit_;
     summary_.queue = source_.count();
-    summary_.queue.dropped += loop_.dropped();
+    summary_.queue.dropped += robot_.dropped();
     summary_.interrupted = is_interrupted;
     return summary_;
   }
 
-  const AnswerReader& reader() const { return robot_->reader(); }
-
   std::string Progress() {
     const std::string line = ProgressLine(summary(), config_.frames);
-    const IdleProfile* const profile = Measuring();
-    const std::string measuring = profile != nullptr ? profile->progress() : "";
+    const std::string measuring = robot_.Measuring();
     return measuring.empty() ? line : fmt::format("{}  {}", line, measuring);
   }
 
- private:
-  void SurroundRobot(const Models& models) {
-    const auto& model = models.first;
-    if (check_) start_ += check_->time_spent();
-    timing_ = {};
-    if (config_.check > 0) check_.emplace(model, config_, clock_);
-    if (config_.KeepsResults() && config_.guard.is_on) {
-      guard_.emplace(model, config_.guard, Resolve(config_.cache, config_.tracker.change),
-                     config_.model_config.decoder, guard_clock_, config_.UsesServer());
-    }
-    if (!config_.record.folder.empty()) recorder_.emplace(config_, model->graph());
-    if (config_.mode == RobotConfig::Mode::kCacheinf && model->graph().picture.width > 0) {
-      trial_.emplace(model, config_.model_config.decoder, CodecsToChooseFrom(config_),
-                     PlanTrial::kUsualShare, models.smaller);
-    }
-    profiles_.clear();
-    if (NeedsProfile(config_)) profiles_.try_emplace("", model, config_, clock_);
-    RobotConfig alone = config_;
-    alone.server.address.clear();
-    for (const auto& [name, smaller] : models.smaller) {
-      profiles_.try_emplace(name, smaller, alone, clock_);
-    }
-    TakeProfiles();
+  Verdict Before(const Frame& frame, const Verdict& wanted) override {
+    return recorder_ ? recorder_->Before(frame, wanted) : wanted;
   }
 
-  // The first model comes first.
-  void TakeProfiles() {
-    for (auto& [name, of] : profiles_) {
-      const std::optional<Profile> profile = of.Take();
-      if (!profile) continue;
-      if (name.empty()) {
-        robot_->WantSchedule(*profile);
-      } else {
-        robot_->AddProfile(name, *profile);
-      }
-    }
+  void Skip(const Frame& /*frame*/, const std::string& reason) override {
+    if (unfit_++ == 0) why_unfit_ = reason;
   }
 
-  // Whose turn it is to be measured; null if all are.
-  IdleProfile* Measuring() {
-    const auto next =
-        std::ranges::find_if(profiles_, [](const auto& of) { return !of.second.is_measured(); });
-    return next == profiles_.end() ? nullptr : &next->second;
-  }
-
-  // How far a frame has got.
-  struct Step {
-    FrameStep current = FrameStep::kAnswer;
-    std::optional<Answer> answer;
-    bool is_kept = false;  // by the recorder
-  };
-
-  void Handle(const Frame& frame, Step& step) {
-    Verdict wanted = guard_ ? guard_->verdict() : Verdict();
-    wanted.is_slow = timing_.is_slow();
-    const Verdict verdict = recorder_ ? recorder_->Before(frame, wanted) : wanted;
-    if (!intake_.BeginOrSkip(frame, verdict, TimeWaited(frame))) return;
-    step.answer = loop_.Finish(*robot_, frame);
-    Answer& answer = *step.answer;
-    if (guard_) answer.guard = guard_->state(robot_->plan());
-    step.current = FrameStep::kPublish;
+  void PublishMoved(const Frame& frame, const Answer& answer, bool is_only_one) override {
     publisher_.Publish(frame, answer);
-    step.current = FrameStep::kCheck;
+    summary_.AddMoved(answer, is_only_one);
+  }
+
+  void Publish(const Frame& frame, const Answer& answer) override {
+    publisher_.Publish(frame, answer);
+  }
+
+  void Keep(const Frame& frame, const Answer& answer) override {
+    const Robot& robot = robot_.robot();
     summary_.Add(answer);
-    if (summary_.server && robot_->link_statistics()) summary_.server->missed.clear();
-    Score(frame, answer, *robot_, source_.truth_class_count(), summary_);
-    if (check_) check_->CheckIfDue(frame, answer, *robot_);
-    if (recorder_) recorder_->Keep(frame, answer, *robot_);
-    step.is_kept = true;
-    step.current = FrameStep::kGuard;
-    if (guard_ && !answer.is_moved) BeginSample(answer);
-    step.current = FrameStep::kRefresh;
-    Refresh(frame, answer);
-    if (trial_) trial_->Offer(robot_->model_picture(), frame.picture, robot_->fit());
+    if (summary_.server && robot.link_statistics()) summary_.server->missed.clear();
+    Score(frame, answer, robot, source_.truth_class_count(), summary_);
+    if (check_) check_->CheckIfDue(frame, answer, robot);
+    if (recorder_) recorder_->Keep(frame, answer, robot);
   }
 
-  void Refresh(const Frame& frame, const Answer& answer) {
-    std::function<void()> look_around;
-    if (config_.deadline_ms > 0) look_around = [this] { loop_.LookAround(*robot_); };
-    const Verdict verdict = guard_ ? guard_->verdict() : Verdict();
-    const auto refresh = robot_->Refresh(frame, verdict, look_around);
-    if (config_.mode == RobotConfig::Mode::kCache && answer.work) {
-      const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
-      timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
-    }
-    if (!refresh) return;
-    summary_.Add(*refresh);
-    if (recorder_) recorder_->KeepRefresh(*robot_->decision());
+  void KeepRefresh(const Robot::Refreshed& refreshed) override {
+    summary_.Add(refreshed);
+    if (recorder_) recorder_->KeepRefresh(*robot_.robot().decision());
   }
 
-  // Time since a live frame's stamp, excluding checks, which no reported time includes.
-  std::chrono::nanoseconds TimeWaited(const Frame& frame) const {
-    using std::chrono::nanoseconds;
-    if (!source_.is_live()) return nanoseconds(0);
-    const auto checking = check_ ? check_->TimeSpentSince(frame.stamp) : nanoseconds(0);
-    return std::max(nanoseconds(0), clock_.Now() - frame.stamp - checking);
+  void Alarm(const std::string& text) override {
+    if (recorder_) recorder_->Record("guard", text);
   }
 
-  // Of a record nothing waits, so a sample is judged at once, and every run takes the same.
-  void BeginSample(const Answer& answer) {
-    const FrameDecision* const decision = robot_->decision();
-    guard_->Begin({answer.frame, robot_->plan(),
-                   decision != nullptr && decision->kind == FrameDecision::Kind::kWhole,
-                   robot_->sees_moved(), answer.content, robot_->outputs(), robot_->model_picture(),
-                   robot_->seen_picture(), robot_->fit()});
-    while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
-  }
-
-  // All that idle time goes to, between two frames and while a server is waited for, most urgent
-  // first. Returns false if there is nothing to do.
-  bool TakeIdleStep() {
-    if (guard_ && guard_->is_open()) {
-      StepGuard();
-      return true;
-    }
-    return robot_->StandBy() || StepTrial();
-  }
-
-  bool StepTrial() {
-    if (!trial_) return false;
-    guard_clock_.EndWait();
-    const bool is_taken = trial_->Step();
-    (void)guard_clock_.Now();
-    while (robot_->chooses()) {
-      const auto result = trial_->TakeResult();
-      if (!result) break;
-      robot_->NoteTrial(result->plan, result->agreement, result->weight);
-    }
-    return is_taken;
-  }
-
-  void StepGuard() {
-    const std::optional<JudgedSample> judged = guard_->Step();
-    if (judged) robot_->NoteAgreement(judged->plan, judged->agreement, judged->weight);
-    if (judged && recorder_ && !guard_->alarm().empty()) {
-      recorder_->Record("guard", guard_->alarm());
-    }
-  }
-
-  void KeepFailure(const Frame& frame, const Step& step, const char* error) {
+  void Fail(const Frame& frame, FrameStep step, const Answer* unkept,
+            const std::string& error) override {
     if (!recorder_) return;
     try {
-      if (step.answer && !step.is_kept) recorder_->Keep(frame, *step.answer, *robot_);
-      recorder_->KeepFailure(frame, step.current, error);
+      if (unkept != nullptr) recorder_->Keep(frame, *unkept, robot_.robot());
+      recorder_->KeepFailure(frame, step, error);
     } catch (const std::exception& another) {
       LogError(fmt::format("frame {} is not recorded: {}", frame.index, another.what()));
     }
   }
 
-  RobotConfig config_;
-  const Compiler& compile_;
+  void Restart(const RobotConfig& config, const RobotModels::Compiled& models) override {
+    if (check_) start_ += check_->time_spent();
+    Surround(config, models);
+  }
+
+  // That of checks, which no reported time includes.
+  Time TimeSpentSince(Time moment) const override {
+    return check_ ? check_->TimeSpentSince(moment) : Time(0);
+  }
+
+ private:
+  void Surround(const RobotConfig& config, const RobotModels::Compiled& models) {
+    if (config.check > 0) check_.emplace(models.first, config, clock_);
+    if (!config.record.folder.empty()) recorder_.emplace(config, models.first->graph());
+  }
+
+  const RobotConfig& config_;
   FrameQueue& source_;
   const Clock& clock_;
-  FrameLoop loop_;
-  const SlowedClock guard_clock_;  // as the robot's own; of samples and trials
-  std::optional<Robot> robot_;     // always set; replaced in place once a GPU is lost
-  // Of models of which plans are made, by their names; the first model's is empty.
-  std::map<std::string, IdleProfile> profiles_;
-  std::optional<DenseCheck> check_;
-  std::optional<Guard> guard_;
-  std::optional<PlanTrial> trial_;  // if there are plans to choose from
-  ReuseTiming timing_;
-  std::optional<Recorder> recorder_;
+  LiveRobot robot_;
   Publisher publisher_;
-  Intake intake_;
+  std::optional<DenseCheck> check_;
+  std::optional<Recorder> recorder_;
   Summary summary_;
+  int64_t unfit_ = 0;
+  std::string why_unfit_;  // of the first such frame
   std::chrono::nanoseconds start_{0};
 };
-
-Graph LoadSmaller(const std::string& smaller, const RobotConfig& config, bool has_tensors) {
-  try {
-    return LoadGraph(config.WithSmallerModel(smaller), has_tensors);
-  } catch (const InputError& error) {
-    const std::string text = error.what();
-    if (text.find("--shape") == std::string::npos) throw;
-    throw InputError(text + " (a smaller model gets its shape as --smaller-model FILE@SHAPE)");
-  }
-}
 
 // What paces the source's frames; null: nothing.
 const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const Clock& clock) {
@@ -550,61 +318,30 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
-  const size_t most_live = config.deadline_ms > 0 ? kLiveFramesWithDeadline : kLiveFramesWaiting;
-  FrameQueue queue(std::move(source), is_live ? most_live : kFramesAhead, pace);
+  FrameQueue queue(std::move(source), LiveRobot::FramesAhead(config, is_live), pace);
   const RunsUntilHere end(is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }
 
 Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config, const Clock& clock,
                    const std::atomic<bool>& stop, const BackendMaker& make_backend) {
-  Graph graph = CompleteNetwork(network, config, source.has_tensors());
-  HeadWatch watch(config, std::move(network));
-  if (const std::optional<Frame> first = source.First()) watch.Before(*first);
-  std::vector<std::pair<std::string, std::shared_ptr<const Graph>>> graphs;
-  const auto add = [&](const std::string& name, Graph&& of) {
-    ChooseSchemes(config, ThreadsToUse(config), clock, stop, of);
-    graphs.emplace_back(name, std::make_shared<const Graph>(std::move(of)));
-  };
-  add("", std::move(graph));
-  if (config.HasLadder()) {
-    for (const std::string& smaller : config.smaller_models) {
-      add(NameOfSmallerModel(smaller), LoadSmaller(smaller, config, source.has_tensors()));
-    }
-  }
-  const Compiler compile = [&](const RobotConfig& with) {
-    SmallerModels models;
-    for (const auto& [name, of] : graphs) {
-      models.push_back({name, std::make_shared<const CompiledModel>(of, make_backend(with))});
-    }
-    const auto first = models.front().model;
-    models.erase(models.begin());
-    return Models{first, std::move(models)};
-  };
-  std::optional<Run> run;
-  const auto begin = [&](const RobotConfig& with) {
-    run.emplace(with, compile(with), compile, source, clock);
-  };
-  try {
-    begin(config);
-  } catch (const std::exception& error) {
-    begin(WithoutGpu(config, error));
-  }
+  RobotModels models(std::move(network), config, source.has_tensors(), source.First(), clock, stop,
+                     make_backend);
+  Run run(config, models, source, clock);
   {
     StatusLine status(clock);
-    const Summary& so_far = run->summary();
+    const Summary& so_far = run.summary();
     while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
-      const std::optional<Frame> frame = run->Next();
+      const std::optional<Frame> frame = run.robot().Next();
       if (!frame) break;
-      watch.Before(*frame);
-      run->Handle(*frame);
-      watch.After(run->reader());
-      status.Show([&] { return run->Progress(); });
+      run.robot().Handle(*frame);
+      status.Show([&] { return run.Progress(); });
     }
   }
-  Summary summary = run->Finish(stop);
+  Summary summary = run.Finish(stop);
   if (!config.output.summary.empty()) {
-    LineFile(config.output.summary).Write(ToJsonText(summary, config, run->reader()));
+    LineFile(config.output.summary)
+        .Write(ToJsonText(summary, config, run.robot().robot().reader()));
   }
   return summary;
 }

@@ -1,6 +1,7 @@
 #include "common/source/frame_queue.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace cacheinf {
@@ -16,13 +17,39 @@ FrameQueue::FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, con
       skipped_(source_->skipped()),
       reader_([this] { ReadAll(); }) {}
 
+FrameQueue::FrameQueue(size_t capacity, bool is_live)
+    : capacity_(capacity),
+      pace_(nullptr),
+      is_live_(is_live),
+      has_tensors_(false),
+      frame_rate_(0),
+      truth_class_count_(0),
+      skipped_(0) {}
+
 FrameQueue::~FrameQueue() {
   {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
   }
   has_changed_.notify_all();
-  reader_.join();
+  if (reader_.joinable()) reader_.join();
+}
+
+int64_t FrameQueue::Push(Frame frame) {
+  std::unique_lock lock(mutex_);
+  const int64_t index = pushed_++;
+  frame.index = index;
+  if (frame.name.empty()) frame.name = "frame " + std::to_string(frame.index);
+  if (!is_at_end_) Add(lock, std::move(frame), 0);
+  return index;
+}
+
+void FrameQueue::Close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_at_end_ = true;
+  }
+  has_changed_.notify_all();
 }
 
 std::optional<Frame> FrameQueue::First() {
@@ -87,13 +114,18 @@ bool FrameQueue::ReadOne(bool is_first) {
     has_changed_.notify_all();
   }
   if (pace_ != nullptr) WaitUntilDue(lock, *frame);
+  return Add(lock, std::move(*frame), source_->skipped());
+}
+
+// Whether there may be more.
+bool FrameQueue::Add(std::unique_lock<std::mutex>& lock, Frame&& frame, int64_t skipped) {
   if (is_live_ && waiting_.size() == capacity_) {
     waiting_.pop_front();
     ++overrun_;
   }
   has_changed_.wait(lock, [this] { return waiting_.size() < capacity_ || is_closed_; });
   if (is_closed_) return false;
-  waiting_.push_back({std::move(*frame), source_->skipped()});
+  waiting_.push_back({std::move(frame), skipped});
   if (is_live_) most_waiting_ = std::max(most_waiting_, static_cast<int64_t>(waiting_.size()));
   lock.unlock();
   has_changed_.notify_all();

@@ -34,10 +34,20 @@ class FrameQueue : public FrameSource {
   // are stamped, as their times in the record say. REQUIRES: capacity >= 1.
   FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace = nullptr);
 
+  // A source of pictures whose frames come by Push.
+  FrameQueue(size_t capacity, bool is_live);
+
   // Waits for the source to deliver the frame that it is reading.
   ~FrameQueue() override;
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
+
+  // Gives the frame its index and returns that. If the queue is not live, waits for room. Drops the
+  // frame once the queue is closed. REQUIRES: a queue without a source.
+  int64_t Push(Frame frame);
+
+  // Lets Next end after the frames that wait. REQUIRES: a queue without a source.
+  void Close();
 
   // Waits for a frame. Rethrows what the source threw, after the frames read before that.
   std::optional<Frame> Next() override;
@@ -66,9 +76,10 @@ class FrameQueue : public FrameSource {
 
   void ReadAll();
   bool ReadOne(bool is_first);
+  bool Add(std::unique_lock<std::mutex>& lock, Frame&& frame, int64_t skipped);
   void WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame);
 
-  const std::unique_ptr<FrameSource> source_;
+  const std::unique_ptr<FrameSource> source_;  // null: frames are pushed
   const size_t capacity_;
   const Clock* const pace_;
   const bool is_live_;
@@ -89,6 +100,7 @@ class FrameQueue : public FrameSource {
   int64_t most_waiting_ = 0;
   int64_t overrun_ = 0;  // frames that found no room and replaced older ones
   int64_t skipped_at_end_ = 0;
+  int64_t pushed_ = 0;
   bool is_at_end_ = false;
   bool is_closed_ = false;
   std::exception_ptr error_;

@@ -28,7 +28,7 @@ AREAS = {
                   "common/guard/sampling.cc", "common/guard/safety_levels.cc",
                   "common/reuse/reuse_timing.cc", "client/record/decision_text.cc"],
     "in time": ["common/plan/plan_chooser.cc", "common/plan/plan_evidence.cc",
-                "common/pair/patience.cc", "client/frame_executor.cc", "client/run/frame_loop.cc",
+                "common/pair/patience.cc", "client/frame_executor.cc", "client/frame_loop.cc",
                 "common/pair/remote_robot.cc", "common/pair/remote_server.cc",
                 "common/pair/session.cc", "common/answer/moved_answer.cc"],
     "masks": ["common/exec/frame_masks.cc", "sparse_ops/mask/mask.cc", "sparse_ops/mask/wire.cc",

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "client/run/frame_loop.h"
+#include "client/frame_loop.h"
 #include "common/base/clock.h"
 #include "common/plan/plan_chooser.h"
 #include "common/plan/plan_evidence.h"

@@ -71,6 +71,10 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
 
     {"client/answer", {}},
     {"client", {"client/answer"}},  // the door
+    {"client/ros", {"client"}},
+    {"client/ros/ros2", {"client/ros"}},
+    {"client/ros/ros1", {"client/ros"}},
+    {"client/python", {"client"}},
     {"client/record", {"client"}},
     {"client/calibrate", {"client"}},
     {"client/run", {"client/record", "client/calibrate"}},

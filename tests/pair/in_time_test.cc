@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "client/frame_loop.h"
 #include "client/robot.h"
 #include "client/robot_setup.h"
-#include "client/run/frame_loop.h"
 #include "common/base/clock.h"
 #include "common/base/median.h"
 #include "common/source/frame_queue.h"

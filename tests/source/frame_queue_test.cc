@@ -204,6 +204,28 @@ TEST(FrameQueueTest, AnErrorComesAfterTheFramesBefore) {
   EXPECT_FALSE(queue.Next());
 }
 
+TEST(FrameQueueTest, OfLiveFramesThatArePushedTheNewestWaits) {
+  FrameQueue queue(1, /*is_live=*/true);
+  EXPECT_FALSE(queue.HasNext());
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(queue.Push({}), i);
+  EXPECT_EQ(queue.Next()->index, 2);
+  EXPECT_EQ(queue.count().dropped, 2);
+  queue.Close();
+  queue.Push({});
+  EXPECT_FALSE(queue.Next());
+}
+
+TEST(FrameQueueTest, APushedRecordLosesNothing) {
+  FrameQueue queue(1, /*is_live=*/false);
+  std::thread camera([&] {
+    for (int i = 0; i < 20; ++i) queue.Push({});
+    queue.Close();
+  });
+  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(queue.Next()->index, i);
+  EXPECT_FALSE(queue.Next());
+  camera.join();
+}
+
 TEST(FrameQueueTest, MayBeLeftBeforeTheEnd) {
   FrameQueue queue(std::make_unique<CountedSource>(1000), 2);
   EXPECT_TRUE(queue.Next());

@@ -1,4 +1,4 @@
-#include "client/run/frame_loop.h"
+#include "client/frame_loop.h"
 
 #include <algorithm>
 #include <utility>

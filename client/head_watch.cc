@@ -1,4 +1,4 @@
-#include "client/run/head_watch.h"
+#include "client/head_watch.h"
 
 #include <fmt/core.h>
 

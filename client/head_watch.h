@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_RUN_HEAD_WATCH_H_
-#define CACHEINF_CLIENT_RUN_HEAD_WATCH_H_
+#ifndef CACHEINF_CLIENT_HEAD_WATCH_H_
+#define CACHEINF_CLIENT_HEAD_WATCH_H_
 
 #include <cstdint>
 #include <optional>
@@ -21,8 +21,8 @@ class HeadWatch {
   static constexpr int64_t kFirstFrames = 100;
 
   // `network` is what LoadNetwork gives for the configuration.
-  HeadWatch(const RobotConfig& config, Graph network)
-      : config_(config), network_(std::move(network)) {}
+  HeadWatch(RobotConfig config, Graph network)
+      : config_(std::move(config)), network_(std::move(network)) {}
 
   // Call before each frame is answered. Throws InputError if its outputs contradict the decoder.
   // Warns, once, if nothing but the configuration says how the outputs are read.
@@ -34,7 +34,7 @@ class HeadWatch {
   void After(const AnswerReader& reader);
 
  private:
-  const RobotConfig& config_;
+  const RobotConfig config_;
   Graph network_;  // until the first trial
   int64_t frames_ = 0;
   int64_t next_trial_ = 0;
@@ -45,4 +45,4 @@ class HeadWatch {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_RUN_HEAD_WATCH_H_
+#endif  // CACHEINF_CLIENT_HEAD_WATCH_H_

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
-#define CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
+#ifndef CACHEINF_CLIENT_FRAME_LOOP_H_
+#define CACHEINF_CLIENT_FRAME_LOOP_H_
 
 #include <algorithm>
 #include <chrono>
@@ -96,4 +96,4 @@ class FrameLoop {
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_CLIENT_RUN_FRAME_LOOP_H_
+#endif  // CACHEINF_CLIENT_FRAME_LOOP_H_

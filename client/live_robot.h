@@ -1,0 +1,188 @@
+#ifndef CACHEINF_CLIENT_LIVE_ROBOT_H_
+#define CACHEINF_CLIENT_LIVE_ROBOT_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/answer/answer.h"
+#include "client/frame_loop.h"
+#include "client/head_watch.h"
+#include "client/idle_profile.h"
+#include "client/robot.h"
+#include "client/robot_setup.h"
+#include "common/answer/smaller_model.h"
+#include "common/base/clock.h"
+#include "common/base/slowed_clock.h"
+#include "common/base/words.h"
+#include "common/config/robot_config.h"
+#include "common/guard/guard.h"
+#include "common/model/graph/graph.h"
+#include "common/reuse/reuse_timing.h"
+#include "common/reuse/verdict.h"
+#include "common/source/frame_queue.h"
+#include "common/source/frame_source.h"
+
+namespace cacheinf {
+
+class PlanTrial;
+
+// A network, and those of its ladder, ready to run. Robots that share it take turns on one thread.
+class RobotModels {
+ public:
+  struct Compiled {
+    std::shared_ptr<const CompiledModel> first;
+    SmallerModels smaller;
+  };
+
+  // Takes what LoadNetwork gave. Looks at the outputs of the `first_frame`, if there is one, before
+  // anything that takes long. Throws InputError, in one sentence, for what the user can fix.
+  RobotModels(
+      Graph network, const RobotConfig& config, bool has_tensors,
+      const std::optional<Frame>& first_frame, const Clock& clock, const std::atomic<bool>& stop,
+      BackendMaker make_backend = [](const RobotConfig& of) { return MakeBackend(of); });
+
+  // For the configuration's backend; compiles once for each.
+  const Compiled& For(const RobotConfig& config);
+
+  HeadWatch& watch() { return *watch_; }
+
+ private:
+  std::optional<HeadWatch> watch_;  // always set
+  std::vector<std::pair<std::string, std::shared_ptr<const Graph>>> graphs_;
+  const BackendMaker make_backend_;
+  std::map<RobotConfig::Backend, Compiled> compiled_;
+};
+
+// How far a frame has got.
+enum class FrameStep : uint8_t { kAnswer, kPublish, kCheck, kGuard, kRefresh };
+constexpr Words<5> WordsOf(FrameStep) { return {"answer", "publish", "check", "guard", "refresh"}; }
+
+// Who a robot's answers are for. All calls come on the thread that calls LiveRobot.
+class FrameObserver {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  virtual ~FrameObserver() = default;
+
+  // Returns what to tell the robot of the next frame, of which `wanted` is asked.
+  virtual Verdict Before(const Frame& /*frame*/, const Verdict& wanted) { return wanted; }
+  virtual void Skip(const Frame& frame, const std::string& reason) = 0;
+
+  // Hands an answer out. PublishMoved's is the only one that the frame gets, or comes first.
+  virtual void PublishMoved(const Frame& frame, const Answer& answer, bool is_only_one) = 0;
+  virtual void Publish(const Frame& frame, const Answer& answer) = 0;
+
+  // Once Publish is over, while the robot still holds the frame's outputs.
+  virtual void Keep(const Frame& /*frame*/, const Answer& /*answer*/) {}
+  virtual void KeepRefresh(const Robot::Refreshed& /*refreshed*/) {}
+  // The guard has found a fault.
+  virtual void Alarm(const std::string& /*text*/) {}
+  // A step threw. Before Keep, `answer` is what was published, if anything was.
+  virtual void Fail(const Frame& /*frame*/, FrameStep /*step*/, const Answer* /*unkept*/,
+                    const std::string& /*error*/) {}
+  // The robot was made anew, with another model, as its GPU is gone.
+  virtual void Restart(const RobotConfig& /*config*/, const RobotModels::Compiled& /*models*/) {}
+
+  // What this has done since `moment` that no time should count.
+  virtual Time TimeSpentSince(Time /*moment*/) const { return Time(0); }
+};
+
+// A robot, the clocked loop that it answers frames in, and what it does between two frames: the
+// guard's samples, standby, trials of plans, and measuring itself for a schedule. If a GPU is lost
+// or lacks memory, the processor answers that frame and all later ones; the guard then starts over,
+// and no schedule is made.
+//
+//   while (auto frame = robot.Next()) robot.Handle(*frame);
+class LiveRobot {
+ public:
+  // How many frames a queue should let wait for a robot.
+  static size_t FramesAhead(const RobotConfig& config, bool is_live);
+
+  // Everything must outlive this; `clock` must be the one that stamps live frames. Throws
+  // InputError, in one sentence, for what the user can fix. REQUIRES: a checked configuration, of
+  // which only what models do not depend on differs from that of `models`.
+  LiveRobot(const RobotConfig& config, RobotModels& models, FrameQueue& source, const Clock& clock,
+            FrameObserver& observer);
+  ~LiveRobot();
+  LiveRobot(const LiveRobot&) = delete;
+  LiveRobot& operator=(const LiveRobot&) = delete;
+
+  // Returns the source's next frame. While it waits for a live one, a robot with plans to choose
+  // from measures itself. A recording leaves no time for that: what its frames take corrects rough
+  // figures.
+  std::optional<Frame> Next();
+
+  // Whether a frame waits, so that Next returns at once.
+  bool HasNext() { return loop_.HasNext(); }
+
+  // Answers a frame of Next, and prepares for the one after it. A frame that loses the GPU before
+  // its answer is out is answered again. Throws InputError if outputs contradict their decoder.
+  void Handle(const Frame& frame);
+
+  // From Rest to Wake a live robot measures itself, if that is left to do, on another thread. Only
+  // for a thread that waits elsewhere than in Next.
+  void Rest();
+  void Wake();
+
+  // Gives moved answers that are due. Only for a thread that serves other robots too.
+  void LookAround() { loop_.LookAround(*robot_); }
+
+  // All that idle time goes to, between two frames and while a server is waited for, most urgent
+  // first. Returns false if there is nothing to do.
+  bool TakeIdleStep();
+
+  // The same one throughout, though a lost GPU replaces what is behind it.
+  const Robot& robot() const { return *robot_; }
+  // Without the GPU once that is lost.
+  const RobotConfig& config() const { return config_; }
+  const Guard* guard() const { return guard_ ? &*guard_ : nullptr; }
+
+  // Frames that nobody answered: newer ones came before there was an answer to move.
+  int64_t dropped() const { return loop_.dropped(); }
+
+  // "measures itself: 40 %"; empty if it does not.
+  std::string Measuring();
+
+ private:
+  struct Progress;
+
+  void Start(const RobotConfig& config);
+  void TakeProfiles();
+  IdleProfile* NextToMeasure();
+  void Handle(const Frame& frame, Progress& progress);
+  bool BeginOrSkip(const Frame& frame);
+  void Refresh(const Frame& frame, const Answer& answer);
+  std::chrono::nanoseconds TimeWaited(const Frame& frame) const;
+  void BeginSample(const Answer& answer);
+  void StepGuard();
+  bool StepTrial();
+
+  RobotConfig config_;
+  RobotModels& models_;
+  FrameQueue& source_;
+  const Clock& clock_;
+  FrameObserver& observer_;
+  FrameLoop loop_;
+  const SlowedClock guard_clock_;  // as the robot's own; of samples and trials
+  std::optional<Robot> robot_;     // always set; replaced in place once a GPU is lost
+  // Of models of which plans are made, by their names; the first model's is empty.
+  std::map<std::string, IdleProfile> profiles_;
+  std::optional<Guard> guard_;
+  std::unique_ptr<PlanTrial> trial_;  // if there are plans to choose from
+  ReuseTiming timing_;
+  IdleProfile* measuring_ = nullptr;  // while the robot rests
+  int width_ = 0;                     // of the last frame
+  int height_ = 0;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_LIVE_ROBOT_H_
