@@ -16,13 +16,14 @@ FrameLoop::Time FromMs(double milliseconds) {
 }  // namespace
 
 FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
-                     HandOut hand_out, Idle idle)
+                     HandOut hand_out, Idle idle, std::function<void()> between)
     : source_(source),
       deadline_(FromMs(deadline_ms)),
       clock_(clock),
       waited_(std::move(waited)),
       hand_out_(std::move(hand_out)),
-      idle_(std::move(idle)) {}
+      idle_(std::move(idle)),
+      between_(std::move(between)) {}
 
 std::optional<Frame> FrameLoop::Next(Robot& robot) {
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
@@ -30,7 +31,7 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   if (HasNext()) LookAround(robot);
   std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : Take();
   robot.SetPeriod(period_);
-  last_look_ = clock_.Now();
+  EndWait();
   return next;
 }
 
@@ -40,6 +41,7 @@ Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
   longest_gap_before_ = std::exchange(longest_gap_, Time(0));
   while (true) {
     LookAround(robot);
+    if (between_) between_();
     if (std::optional<Answer> answer = robot.Step(LookAt(), idle_)) {
       current_.is_answered = true;
       return *std::move(answer);

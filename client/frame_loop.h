@@ -40,9 +40,10 @@ class FrameLoop {
   // Takes a short step of work that no frame waits for; returns false if there is none.
   using Idle = std::function<bool()>;
 
-  // Source and clock must outlive this. `deadline_ms` 0: none.
+  // Source and clock must outlive this. `deadline_ms` 0: none. `between` is called between two
+  // steps of Finish.
   FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
-            HandOut hand_out, Idle idle = {});
+            HandOut hand_out, Idle idle = {}, std::function<void()> between = {});
 
   // Returns the next frame to compute, and tells the robot how often a live one comes. Waits for
   // it, in idle steps; a record waits for these.
@@ -56,6 +57,9 @@ class FrameLoop {
 
   // Gives moved answers that are due. Call it between steps of work that delays the next frame.
   void LookAround(Robot& robot);
+
+  // Call it after a wait, in which nobody had to look.
+  void EndWait() { last_look_ = clock_.Now(); }
 
   // Frames that a newer one overtook before there was an answer to move.
   int64_t dropped() const { return dropped_; }
@@ -81,6 +85,7 @@ class FrameLoop {
   const Waited waited_;
   const HandOut hand_out_;
   const Idle idle_;
+  const std::function<void()> between_;
   Open current_;
   std::optional<Frame> newest_;  // that came while the current one is computed
   Open open_newest_;

@@ -92,6 +92,23 @@ const RobotModels::Compiled& RobotModels::For(const RobotConfig& config) {
   return compiled_.emplace(config.backend, std::move(models)).first->second;
 }
 
+bool RobotModels::AreSame(const RobotConfig& one, const RobotConfig& other) {
+  const auto asked = [](const RobotConfig& config) {
+    RobotConfig of;
+    of.model = config.model;
+    if (config.HasLadder()) of.smaller_models = config.smaller_models;
+    of.shapes = config.shapes;
+    of.inputs = config.inputs;
+    of.threads = config.threads;
+    of.backend = config.backend;
+    of.scheme = config.scheme;
+    of.model_config = config.model_config;
+    of.output.dump_outputs = config.output.dump_outputs;
+    return WriteJson(of.Fields());
+  };
+  return asked(one) == asked(other);
+}
+
 struct LiveRobot::Progress {
   FrameStep step = FrameStep::kAnswer;
   std::optional<Answer> answer;
@@ -115,7 +132,7 @@ LiveRobot::LiveRobot(const RobotConfig& config, RobotModels& models, FrameQueue&
           [this](const Frame& frame, const Answer& answer, bool is_only_one) {
             observer_.PublishMoved(frame, answer, is_only_one);
           },
-          [this] { return TakeIdleStep(); }),
+          [this] { return TakeIdleStep(); }, [this] { observer_.LookElsewhere(); }),
       guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock) {
   WarnOfWhatHasNoEffect(config);
   try {
@@ -177,20 +194,22 @@ std::string LiveRobot::Measuring() {
 }
 
 std::optional<Frame> LiveRobot::Next() {
-  Rest();
+  (void)Rest();
   std::optional<Frame> frame = loop_.Next(*robot_);
   Wake();
   return frame;
 }
 
-void LiveRobot::Rest() {
+bool LiveRobot::Rest() {
   const bool is_idle = source_.is_live() && (robot_->link_statistics() || config_.HasLadder());
   measuring_ = is_idle ? NextToMeasure() : nullptr;
   if (measuring_ != nullptr) measuring_->Resume();
+  return measuring_ != nullptr;
 }
 
 void LiveRobot::Wake() {
   if (measuring_ != nullptr) std::exchange(measuring_, nullptr)->Pause();
+  loop_.EndWait();
   TakeProfiles();
 }
 
@@ -252,7 +271,12 @@ bool LiveRobot::BeginOrSkip(const Frame& frame) {
 
 void LiveRobot::Refresh(const Frame& frame, const Answer& answer) {
   std::function<void()> look_around;
-  if (config_.deadline_ms > 0) look_around = [this] { LookAround(); };
+  if (config_.deadline_ms > 0) {
+    look_around = [this] {
+      LookAround();
+      observer_.LookElsewhere();
+    };
+  }
   const Verdict verdict = guard_ ? guard_->verdict() : Verdict();
   const auto refresh = robot_->Refresh(frame, verdict, look_around);
   if (config_.mode == RobotConfig::Mode::kCache && answer.work) {

@@ -52,6 +52,9 @@ class RobotModels {
   // For the configuration's backend; compiles once for each.
   const Compiled& For(const RobotConfig& config);
 
+  // Whether both configurations ask for the same models.
+  static bool AreSame(const RobotConfig& one, const RobotConfig& other);
+
   HeadWatch& watch() { return *watch_; }
 
  private:
@@ -83,6 +86,9 @@ class FrameObserver {
   // Once Publish is over, while the robot still holds the frame's outputs.
   virtual void Keep(const Frame& /*frame*/, const Answer& /*answer*/) {}
   virtual void KeepRefresh(const Robot::Refreshed& /*refreshed*/) {}
+  // Between two steps of work on a frame, and where there is a deadline, of what follows it: time
+  // for the moved answers of robots beside this one.
+  virtual void LookElsewhere() {}
   // The guard has found a fault.
   virtual void Alarm(const std::string& /*text*/) {}
   // A step threw. Before Keep, `answer` is what was published, if anything was.
@@ -128,8 +134,8 @@ class LiveRobot {
   void Handle(const Frame& frame);
 
   // From Rest to Wake a live robot measures itself, if that is left to do, on another thread. Only
-  // for a thread that waits elsewhere than in Next.
-  void Rest();
+  // for a thread that waits elsewhere than in Next. Returns whether the robot measures itself.
+  bool Rest();
   void Wake();
 
   // Gives moved answers that are due. Only for a thread that serves other robots too.

@@ -18,10 +18,11 @@ namespace {
 constexpr std::chrono::seconds kFirstPause(1);
 constexpr std::chrono::seconds kLongestPause(10);
 
-std::string NameOfThisMachine() {
+// The machine's name, and which of its robots.
+std::string NameOf(const std::string& robot) {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
-  return name.data();
+  return robot.empty() ? name.data() : fmt::format("{}/{}", name.data(), robot);
 }
 
 }  // namespace
@@ -35,6 +36,7 @@ void CheckAddress(const ServerLinkConfig& config) {
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
                        ConnectToServer connect)
     : clock_(clock),
+      name_(NameOf(config.robot)),
       model_(PackForServers(graph)),
       connector_(connect ? nullptr
                          : std::make_unique<MpiConnector>(
@@ -74,7 +76,7 @@ ServerConnection* ServerPeer::Poll() {
   if (link_shape_) link = EmulateLink(std::move(link), *link_shape_, clock_);
   channel_ = std::make_unique<Channel>(std::move(link), clock_);
   channel_->StartPumping();
-  connection_.emplace(*channel_, BitsId(), NameOfThisMachine(), model_);
+  connection_.emplace(*channel_, BitsId(), name_, model_);
   met_at_ = clock_.Now();
   LogInfo("a server is there");
   return &*connection_;

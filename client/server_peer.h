@@ -48,6 +48,7 @@ class ServerPeer {
   void ReportProblem();
 
   const Clock& clock_;
+  const std::string name_;  // of the robot
   const MappedFile model_;
   std::unique_ptr<MpiConnector> connector_;  // unless there is another way to connect
   const ConnectToServer connect_;

@@ -71,7 +71,7 @@ struct NodeStatus {
   double link_mbit = 0;     // 0: unknown
   double round_trip_ms = 0;
   // Since the last but one call of status().
-  int64_t images = 0;   // offered
+  int64_t images = 0;   // taken
   int64_t answers = 0;  // computed
   int64_t moved = 0;    // given in their place, or before them
   int64_t late = 0;     // of the computed ones
@@ -81,7 +81,7 @@ struct NodeStatus {
   double reuse = 0;        // mean share of pixels that counted as unchanged; 0 where none is kept
   double deadline_ms = 0;  // 0: none
   double in_hand = 0;   // share of images that had an answer of their own, or a moved one, by then
-  std::string guard;    // "fixed, agreement .98"; empty: none watches
+  std::string guard;    // "normal, agreement 0.98"; empty: none watches
   std::string refusal;  // why the last image was refused; empty: it was not
 };
 
@@ -104,11 +104,11 @@ class RobotNode {
   // anything. Clock and listener must outlive this. REQUIRES: at least one camera; names differ.
   RobotNode(const RobotConfig& config, const std::vector<std::string>& cameras, bool always_on,
             const Clock& clock, NodeListener& listener);
-  ~RobotNode();  // answers no further image; waits for the step under way
+  ~RobotNode();  // answers no further image; waits for the frame under way
   RobotNode(const RobotNode&) = delete;
   RobotNode& operator=(const RobotNode&) = delete;
 
-  // All calls below may come from any thread.
+  // All calls below may come from any thread but the node's, on which the listener is called.
 
   // Begins with nothing wanted.
   void Want(int camera, const NodeWants& wants);
@@ -117,14 +117,15 @@ class RobotNode {
   void SetActive(bool is_active);
 
   // Takes an image, in its own time; ignores it where nobody wants anything. Returns false if it is
-  // refused (an encoding that is not known, sizes that do not fit the bytes); each reason is logged
-  // once, and NodeStatus has it.
+  // refused (an encoding that is not known, sizes that do not fit the bytes, more than 2^26
+  // pixels); each reason is logged once, and NodeStatus has it.
   bool Offer(int camera, const NodeImage& image);
 
   // Sets keys of the configuration as --set does, all or none: {"mode", "cache"}. Returns an empty
   // text, or why it is refused, and then nothing has changed: a model that cannot be loaded leaves
   // the old one at work. Loads on the caller's thread; the next image is answered by what is new,
-  // with nothing kept. Waits for the frame under way.
+  // with nothing kept. Waits for the frame under way. Refuses keys of a run: where frames come from
+  // and where results go.
   std::string Change(const std::vector<std::pair<std::string, std::string>>& settings);
 
   // Loads the model's file again. Returns and behaves as Change.

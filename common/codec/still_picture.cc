@@ -3,6 +3,8 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -55,6 +57,31 @@ const char* ReadJpeg(std::span<const uint8_t> bytes, const PictureFormat& format
     return "a JPEG is damaged";
   }
   return nullptr;
+}
+
+std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes) {
+  StillFormat format;
+  format.picture.is_blue_first = true;
+  const JpegHandle handle(tjInitDecompress(), tjDestroy);
+  int sampling = 0;
+  int space = 0;
+  if (tjDecompressHeader3(handle.get(), bytes.data(), bytes.size(), &format.picture.width,
+                          &format.picture.height, &sampling, &space) == 0) {
+    format.is_jpeg = true;
+    format.picture.channels = space == TJCS_GRAY ? 1 : 3;
+    return format;
+  }
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  const std::unique_ptr<png_image, void (*)(png_image*)> freed(&image, png_image_free);
+  if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) {
+    return std::nullopt;
+  }
+  constexpr uint32_t kMost = std::numeric_limits<int>::max();
+  format.picture.width = static_cast<int>(std::min(image.width, kMost));
+  format.picture.height = static_cast<int>(std::min(image.height, kMost));
+  format.picture.channels = (image.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1;
+  return format;
 }
 
 void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<uint8_t>* bytes) {

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_CODEC_STILL_PICTURE_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,13 @@ void AppendJpeg(const uint8_t* pixels, const PictureFormat& format, int quality,
                 std::vector<uint8_t>* bytes);
 const char* ReadJpeg(std::span<const uint8_t> bytes, const PictureFormat& format,
                      JpegColours colours, uint8_t* pixels);
+
+// What the head of a JPEG or PNG says; nothing if the bytes are neither's. Sizes may be any.
+struct StillFormat {
+  bool is_jpeg = false;
+  PictureFormat picture;  // blue first
+};
+std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes);
 
 void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<uint8_t>* bytes);
 const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format, uint8_t* pixels);

@@ -25,6 +25,9 @@ struct ServerLinkConfig {
   std::string schedule;  // file; empty: the server makes one
   std::string emulate;   // common/link/emulated_link.h
 
+  // Which of a program's robots this is, as the server is told; no key. Empty: its only one.
+  std::string robot;
+
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 };

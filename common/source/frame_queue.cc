@@ -8,23 +8,23 @@ namespace cacheinf {
 
 FrameQueue::FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace)
     : source_(std::move(source)),
-      capacity_(capacity),
       pace_(source_->is_live() ? nullptr : pace),
       is_live_(source_->is_live() || pace != nullptr),
       has_tensors_(source_->has_tensors()),
       frame_rate_(source_->frame_rate()),
       truth_class_count_(source_->truth_class_count()),
       skipped_(source_->skipped()),
+      capacity_(capacity),
       reader_([this] { ReadAll(); }) {}
 
 FrameQueue::FrameQueue(size_t capacity, bool is_live)
-    : capacity_(capacity),
-      pace_(nullptr),
+    : pace_(nullptr),
       is_live_(is_live),
       has_tensors_(false),
       frame_rate_(0),
       truth_class_count_(0),
-      skipped_(0) {}
+      skipped_(0),
+      capacity_(capacity) {}
 
 FrameQueue::~FrameQueue() {
   {
@@ -42,6 +42,15 @@ int64_t FrameQueue::Push(Frame frame) {
   if (frame.name.empty()) frame.name = "frame " + std::to_string(frame.index);
   if (!is_at_end_) Add(lock, std::move(frame), 0);
   return index;
+}
+
+void FrameQueue::SetCapacity(size_t capacity) {
+  {
+    const std::lock_guard lock(mutex_);
+    capacity_ = capacity;
+    if (is_live_) DropBeyond(capacity);
+  }
+  has_changed_.notify_all();
 }
 
 void FrameQueue::Close() {
@@ -119,10 +128,7 @@ bool FrameQueue::ReadOne(bool is_first) {
 
 // Whether there may be more.
 bool FrameQueue::Add(std::unique_lock<std::mutex>& lock, Frame&& frame, int64_t skipped) {
-  if (is_live_ && waiting_.size() == capacity_) {
-    waiting_.pop_front();
-    ++overrun_;
-  }
+  if (is_live_) DropBeyond(capacity_ - 1);
   has_changed_.wait(lock, [this] { return waiting_.size() < capacity_ || is_closed_; });
   if (is_closed_) return false;
   waiting_.push_back({std::move(frame), skipped});
@@ -130,6 +136,11 @@ bool FrameQueue::Add(std::unique_lock<std::mutex>& lock, Frame&& frame, int64_t 
   lock.unlock();
   has_changed_.notify_all();
   return true;
+}
+
+// REQUIRES: the lock is held.
+void FrameQueue::DropBeyond(size_t count) {
+  for (; waiting_.size() > count; ++overrun_) waiting_.pop_front();
 }
 
 void FrameQueue::WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame) {

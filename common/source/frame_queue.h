@@ -46,6 +46,9 @@ class FrameQueue : public FrameSource {
   // frame once the queue is closed. REQUIRES: a queue without a source.
   int64_t Push(Frame frame);
 
+  // How many frames may wait from now on. REQUIRES: a queue without a source; capacity >= 1.
+  void SetCapacity(size_t capacity);
+
   // Lets Next end after the frames that wait. REQUIRES: a queue without a source.
   void Close();
 
@@ -77,10 +80,10 @@ class FrameQueue : public FrameSource {
   void ReadAll();
   bool ReadOne(bool is_first);
   bool Add(std::unique_lock<std::mutex>& lock, Frame&& frame, int64_t skipped);
+  void DropBeyond(size_t count);
   void WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame);
 
   const std::unique_ptr<FrameSource> source_;  // null: frames are pushed
-  const size_t capacity_;
   const Clock* const pace_;
   const bool is_live_;
   const bool has_tensors_;
@@ -94,6 +97,7 @@ class FrameQueue : public FrameSource {
   // Shared by both threads.
   std::mutex mutex_;
   std::condition_variable has_changed_;
+  size_t capacity_;
   std::optional<Frame> first_;
   std::optional<std::chrono::nanoseconds> start_;  // of the record that is paced
   std::deque<Waiting> waiting_;
