@@ -5,7 +5,7 @@ set(CACHEINF_ROS AUTO CACHE STRING "Build what needs ROS 2: ON, OFF, or AUTO (if
 set_property(CACHE CACHEINF_ROS PROPERTY STRINGS AUTO ON OFF)
 set(CACHEINF_ROS_PREFIX "" CACHE STRING "Folders of ROS 2 (default: $AMENT_PREFIX_PATH when first seen,\
  else that of scripts/setup --ros)")
-set(CACHEINF_ROS_MESSAGES sensor_msgs)
+set(CACHEINF_ROS_MESSAGES sensor_msgs std_msgs std_srvs diagnostic_msgs rcl_interfaces lifecycle_msgs)
 
 # In a function, because the packages set variables as they like.
 function(cacheinf_find_ros)
@@ -36,7 +36,7 @@ function(cacheinf_find_ros)
   set(ENV{AMENT_PREFIX_PATH} "${ament_prefixes}")
   list(PREPEND CMAKE_PREFIX_PATH ${prefixes})
   set(AMENT_CMAKE_UNINSTALL_TARGET OFF CACHE INTERNAL "")
-  foreach(package rcl ${CACHEINF_ROS_MESSAGES})
+  foreach(package rcl rcl_lifecycle ${CACHEINF_ROS_MESSAGES})
     find_package(${package} CONFIG QUIET)
     if(NOT ${package}_FOUND)
       message(NOTICE "ROS 2 in ${ament_prefixes} has no ${package}.")
@@ -44,17 +44,28 @@ function(cacheinf_find_ros)
     endif()
   endforeach()
   add_library(cacheinf_rcl INTERFACE)
-  target_link_libraries(cacheinf_rcl INTERFACE rcl::rcl)
+  target_link_libraries(cacheinf_rcl INTERFACE rcl::rcl rcl_lifecycle::rcl_lifecycle)
   foreach(package ${CACHEINF_ROS_MESSAGES})
     target_link_libraries(
-      cacheinf_rcl INTERFACE ${package}::${package}__rosidl_generator_c
-                             ${package}::${package}__rosidl_typesupport_c)
+      cacheinf_rcl
+      INTERFACE ${package}::${package}__rosidl_generator_c
+                ${package}::${package}__rosidl_typesupport_c
+                ${package}::${package}__rosidl_generator_cpp
+                ${package}::${package}__rosidl_typesupport_cpp)
   endforeach()
   # rcl names libraries that only Python needs. It loads others by name while it runs, for which the
   # new kind of library path does not count.
   target_link_options(cacheinf_rcl INTERFACE -Wl,--as-needed -Wl,--disable-new-dtags)
   set(CACHEINF_HAS_ROS ON PARENT_SCOPE)
   set(CACHEINF_ROS_PYTHON ${CACHEINF_ROS_PYTHON} PARENT_SCOPE)
+  # Generates our own messages.
+  set(ENV{ROS_VERSION} 2)
+  if(wheels)
+    set(Python3_FIND_VIRTUALENV ONLY)
+    set(ENV{VIRTUAL_ENV} ${prefixes})
+  endif()
+  add_subdirectory(${PROJECT_SOURCE_DIR}/client/ros/cacheinf_msgs
+                   ${PROJECT_BINARY_DIR}/cacheinf_msgs)
 endfunction()
 
 set(CACHEINF_HAS_ROS OFF)

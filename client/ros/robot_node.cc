@@ -658,6 +658,8 @@ void RobotNode::Cameras::Wait() {
   for (const std::unique_ptr<Camera>& camera : cameras_) camera->robot->Wake();
 }
 
+bool RobotNode::Takes(std::string_view key) { return !IsOfARun(key); }
+
 RobotNode::RobotNode(const RobotConfig& config, const std::vector<std::string>& cameras,
                      bool always_on, const Clock& clock, NodeListener& listener)
     : cameras_(std::make_unique<Cameras>(config, cameras, always_on, clock, listener)) {}

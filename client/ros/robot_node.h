@@ -99,6 +99,10 @@ class NodeListener {
 // of ROS. Deadlines count from Offer, by the clock; stamps pass through.
 class RobotNode {
  public:
+  // Whether a key of the configuration means anything to a node, which has no source of its own and
+  // writes no files. Change refuses the others.
+  static bool Takes(std::string_view key);
+
   // Loads the model. Every camera has a robot of its own, and a server, if one is configured, sees
   // each as a robot. Throws InputError, in one sentence. `always_on`: computes though nobody wants
   // anything. Clock and listener must outlive this. REQUIRES: at least one camera; names differ.

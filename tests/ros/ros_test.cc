@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -15,6 +16,7 @@ namespace cacheinf {
 namespace {
 
 using namespace std::chrono_literals;
+namespace fs = std::filesystem;
 
 class RosTest : public FolderTest {};
 
@@ -38,6 +40,40 @@ TEST_F(RosTest, SendsAnImageThroughANodeInCpp) {
   EXPECT_EQ(echo.Wait(10s), 0) << echo.output();
 #endif
 }
+
+#ifdef CACHEINF_ROS_PYTHON
+class NodeTest : public FolderTest, public testing::WithParamInterface<const char*> {};
+
+// tests/ros/node_scenario.py tells what each does.
+TEST_P(NodeTest, Scenario) {
+  const fs::path generated = CACHEINF_ROS_MESSAGES;
+  const fs::path configs = SourceFolder() / "configs";
+  const std::map<std::string, std::string> environment = {
+      {"ROS_DOMAIN_ID", std::to_string(1 + getpid() % 100)},
+      {"ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"},
+      {"ROS_LOG_DIR", folder_.string()},
+      {"PYTHONPATH", generated / "rosidl_generator_py"},
+      {"LD_LIBRARY_PATH", generated},
+  };
+  Process peer({"env", "-C", folder_.string(), CACHEINF_ROS_PYTHON,
+                SourceFolder() / "tests" / "ros" / "node_scenario.py", ProgramPath("cacheinf-ros2"),
+                ProgramPath("cacheinf-server"), SourceFolder() / "scripts" / "name-server",
+                configs / "demo.json", configs / "models" / "demo_segmentation.onnx", GetParam()},
+               environment);
+  EXPECT_EQ(peer.Wait(300s), 0) << peer.output();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Node, NodeTest,
+    testing::Values("frames_pass_stamp_and_frame_and_nothing_is_done_unasked",
+                    "a_compressed_image_is_answered", "a_publisher_that_does_not_fit_is_named",
+                    "two_cameras_share_a_node", "parameters_change_in_mid_run",
+                    "what_is_wrong_with_an_image_is_told_and_the_next_is_answered",
+                    "services_do_as_they_say", "a_managed_node_waits_for_its_transitions",
+                    "pictures_are_drawn_for_who_looks", "a_killed_server_costs_no_answer",
+                    "a_stop_during_a_frame_ends_in_peace", "memory_stays_flat"),
+    [](const auto& scenario) { return std::string(scenario.param); });
+#endif
 
 }  // namespace
 }  // namespace cacheinf

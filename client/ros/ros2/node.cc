@@ -1,0 +1,390 @@
+#include "client/ros/ros2/node.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cacheinf_msgs/srv/reload.hpp>
+#include <cacheinf_msgs/srv/set_mode.hpp>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <lifecycle_msgs/msg/transition.hpp>
+#include <optional>
+#include <sensor_msgs/msg/compressed_image.hpp>
+#include <sensor_msgs/msg/image.hpp>
+#include <set>
+#include <std_msgs/msg/string.hpp>
+#include <std_srvs/srv/set_bool.hpp>
+#include <std_srvs/srv/trigger.hpp>
+#include <utility>
+#include <variant>
+
+#include "client/ros/ros2/messages.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+
+namespace cacheinf::ros2 {
+namespace {
+
+using lifecycle_msgs::msg::Transition;
+using namespace std::chrono_literals;
+
+constexpr auto kBetweenLooks = 50ms;  // at who listens, and at the time
+constexpr auto kBetweenStatus = 1s;
+
+rmw_qos_profile_t Quality(bool is_reliable) {
+  rmw_qos_profile_t quality = rmw_qos_profile_sensor_data;
+  quality.reliability =
+      is_reliable ? RMW_QOS_POLICY_RELIABILITY_RELIABLE : RMW_QOS_POLICY_RELIABILITY_BEST_EFFORT;
+  return quality;
+}
+
+// The parameters that are the node's own. None can change while it runs.
+std::vector<Parameter> OwnParameters(const NodeSettings& settings) {
+  return {
+      {"cameras", settings.cameras,
+       "Names of cameras, which are the prefixes of their topics; none: one camera without a "
+       "prefix."},
+      {"always_on", settings.is_always_on, "Computes though nobody listens."},
+      {"compressed", settings.takes_compressed,
+       "Takes images from image/compressed in place of image."},
+      {"image_qos", std::string(settings.is_image_reliable ? "reliable" : "sensor_data"),
+       "Quality of service of the subscription.", "one of sensor_data, reliable"},
+      {"result_qos", std::string(settings.is_result_reliable ? "reliable" : "sensor_data"),
+       "Quality of service of what is published.", "one of sensor_data, reliable"},
+      {"autostart", settings.starts_by_itself,
+       "Configures and activates itself; false: waits for its lifecycle services."},
+  };
+}
+
+template <typename T>
+T Get(const std::string& name, const ParameterValue& value, const char* what) {
+  if (const T* const held = std::get_if<T>(&value)) return *held;
+  throw InputError(fmt::format("parameter {} must be {}", name, what));
+}
+
+bool IsReliable(const std::string& name, const ParameterValue& value) {
+  constexpr const char* kWhat = "sensor_data or reliable";
+  const auto word = Get<std::string>(name, value, kWhat);
+  if (word != "sensor_data" && word != "reliable") {
+    throw InputError(fmt::format("parameter {} must be {}, not \"{}\"", name, kWhat, word));
+  }
+  return word == "reliable";
+}
+
+// Returns whether the parameter is one of the node's own.
+bool SetOwn(const std::string& name, const ParameterValue& value, NodeSettings& settings) {
+  constexpr const char* kYesOrNo = "true or false";
+  if (name == "cameras") {
+    // An empty list has no type of its own on a command line.
+    settings.cameras = value.index() == 0
+                           ? std::vector<std::string>()
+                           : Get<std::vector<std::string>>(name, value, "a list of names");
+  } else if (name == "always_on") {
+    settings.is_always_on = Get<bool>(name, value, kYesOrNo);
+  } else if (name == "compressed") {
+    settings.takes_compressed = Get<bool>(name, value, kYesOrNo);
+  } else if (name == "image_qos") {
+    settings.is_image_reliable = IsReliable(name, value);
+  } else if (name == "result_qos") {
+    settings.is_result_reliable = IsReliable(name, value);
+  } else if (name == "autostart") {
+    settings.starts_by_itself = Get<bool>(name, value, kYesOrNo);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The topics of one camera.
+class Node::Camera {
+ public:
+  Camera(RclNode& ros, const std::string& name, const NodeSettings& settings)
+      : ros_(ros),
+        settings_(settings),
+        prefix_(name.empty() ? "" : name + "/"),
+        quality_(Quality(settings.is_result_reliable)),
+        info_(ros, prefix_ + "answer", quality_),
+        json_(ros, prefix_ + "json", quality_),
+        detections_(ros, prefix_ + "detections", quality_),
+        keypoints_(ros, prefix_ + "keypoints", quality_),
+        classification_(ros, prefix_ + "classification", quality_),
+        segmentation_(ros, prefix_ + "segmentation", quality_),
+        overlay_(ros, prefix_ + "overlay", quality_),
+        recomputed_(ros, prefix_ + "recomputed", quality_),
+        status_(ros, prefix_ + "status", rmw_qos_profile_default) {}
+
+  NodeWants Wants() const {
+    return {info_.HasListeners() || json_.HasListeners() || detections_.HasListeners() ||
+                keypoints_.HasListeners() || classification_.HasListeners() ||
+                segmentation_.HasListeners(),
+            overlay_.HasListeners(), recomputed_.HasListeners()};
+  }
+
+  // Subscribes to images, or no longer.
+  void Listen(bool listens, const std::function<void(const NodeImage& image)>& take) {
+    if (listens == (subscription_ != nullptr)) return;
+    subscription_.reset();
+    if (!listens) return;
+    const rmw_qos_profile_t quality = Quality(settings_.is_image_reliable);
+    const std::string topic = prefix_ + (settings_.takes_compressed ? "image/compressed" : "image");
+    const auto warn = [topic](const std::string& policy) {
+      LogWarning(fmt::format(
+          "{}: a publisher's quality of service does not fit ({}): see parameter image_qos", topic,
+          policy));
+    };
+    if (settings_.takes_compressed) {
+      using Message = sensor_msgs::msg::CompressedImage;
+      const auto convert = [take](const Message& message) {
+        NodeImage image;
+        image.stamp = StampOf(message.header.stamp);
+        image.frame_id = message.header.frame_id;
+        image.is_compressed = true;
+        image.bytes = message.data;
+        take(image);
+      };
+      subscription_ = std::make_unique<Subscription<Message>>(ros_, topic, quality, convert, warn);
+    } else {
+      using Message = sensor_msgs::msg::Image;
+      const auto convert = [take](const Message& message) {
+        NodeImage image;
+        image.stamp = StampOf(message.header.stamp);
+        image.frame_id = message.header.frame_id;
+        image.encoding = message.encoding;
+        image.width = message.width;
+        image.height = message.height;
+        image.row_bytes = message.step;
+        image.is_big_endian = message.is_bigendian != 0;
+        image.bytes = message.data;
+        take(image);
+      };
+      subscription_ = std::make_unique<Subscription<Message>>(ros_, topic, quality, convert, warn);
+    }
+  }
+
+  Waitable* subscription() const { return subscription_.get(); }
+
+  void Publish(const NodeAnswer& answer) {
+    info_.Publish(InfoOf(answer));
+    if (json_.HasListeners()) {
+      std_msgs::msg::String line;
+      line.data = ToJsonLine(*answer.answer, *answer.reader);
+      json_.Publish(line);
+    }
+    std::visit([&](const auto& content) { Publish(answer, content); }, answer.answer->content);
+    if (!answer.overlay.empty()) overlay_.Publish(ImageOf(answer, answer.overlay));
+    if (!answer.recomputed.empty()) recomputed_.Publish(ImageOf(answer, answer.recomputed));
+  }
+
+  void PublishStatus(const NodeStatus& status, std::chrono::nanoseconds now) {
+    status_.Publish(StatusOf(status, now));
+  }
+
+ private:
+  // A model can be changed for one that finds other things, so all topics are there.
+  void Publish(const NodeAnswer& answer, const Detections& /*boxes*/) {
+    detections_.Publish(DetectionsOf(answer));
+  }
+  void Publish(const NodeAnswer& answer, const Keypoints& /*points*/) {
+    keypoints_.Publish(KeypointsOf(answer));
+  }
+  void Publish(const NodeAnswer& answer, const Classification& /*classes*/) {
+    classification_.Publish(ClassificationOf(answer));
+  }
+  void Publish(const NodeAnswer& answer, const ClassMap& /*map*/) {
+    segmentation_.Publish(SegmentationOf(answer));
+  }
+  void Publish(const NodeAnswer& /*answer*/, const RawOutputs& /*outputs*/) {}
+  void Publish(const NodeAnswer& /*answer*/, const Embedding& /*numbers*/) {}
+
+  RclNode& ros_;
+  const NodeSettings& settings_;
+  const std::string prefix_;
+  const rmw_qos_profile_t quality_;
+  std::unique_ptr<Waitable> subscription_;
+  Publisher<cacheinf_msgs::msg::AnswerInfo> info_;
+  Publisher<std_msgs::msg::String> json_;
+  Publisher<cacheinf_msgs::msg::Detections> detections_;
+  Publisher<cacheinf_msgs::msg::Keypoints> keypoints_;
+  Publisher<cacheinf_msgs::msg::Classification> classification_;
+  Publisher<sensor_msgs::msg::Image> segmentation_;
+  Publisher<sensor_msgs::msg::Image> overlay_;
+  Publisher<sensor_msgs::msg::Image> recomputed_;
+  Publisher<cacheinf_msgs::msg::Status> status_;
+};
+
+NodeSettings TakeOwnParameters(std::map<std::string, ParameterValue>& given) {
+  NodeSettings settings;
+  std::erase_if(given, [&settings](const auto& parameter) {
+    // Stamps pass through, and deadlines count real time.
+    return parameter.first == "use_sim_time" || SetOwn(parameter.first, parameter.second, settings);
+  });
+  return settings;
+}
+
+Node::Node(RclNode& ros, const NodeSettings& settings, RobotConfig config, const Clock& clock)
+    : ros_(ros),
+      config_(std::move(config)),
+      settings_(settings),
+      clock_(clock),
+      diagnostics_(ros, "/diagnostics", rmw_qos_profile_default) {
+  Serve();
+  if (!settings_.starts_by_itself) return;
+  // A node that starts by itself is of no use without a model: what is wrong ends it.
+  if (lifecycle_->Change(Transition::TRANSITION_CONFIGURE)) {
+    lifecycle_->Change(Transition::TRANSITION_ACTIVATE);
+  } else {
+    has_failed_ = true;
+  }
+}
+
+Node::~Node() { CleanUp(); }
+
+void Node::Serve() {
+  parameters_ = std::make_unique<ParameterServer>(
+      ros_, [this] { return Parameters(); },
+      [this](const NamedValues& values) { return ChangeParameters(values); });
+  lifecycle_ = std::make_unique<Lifecycle>(
+      ros_, [this](uint8_t transition) { return TakeTransition(transition); });
+  const auto serve = [this]<typename Type>(const char* name, auto answer) {
+    services_.push_back(std::make_unique<Service<Type>>(ros_, std::string("~/") + name, answer));
+  };
+  const auto change = [this](const NamedValues& values, auto& response) {
+    response.message = ChangeParameters(values);
+    response.success = response.message.empty();
+  };
+  serve.operator()<cacheinf_msgs::srv::SetMode>("set_mode",
+                                                [change](const auto& request, auto& response) {
+                                                  change({{"mode", request.mode}}, response);
+                                                });
+  serve.operator()<cacheinf_msgs::srv::Reload>(
+      "reload", [this, change](const auto& request, auto& response) {
+        if (!request.model.empty()) return change({{"model", request.model}}, response);
+        response.message = robot_ ? robot_->Reload() : "the node is not configured";
+        response.success = response.message.empty();
+      });
+  serve.operator()<std_srvs::srv::Trigger>("reset", [this](const auto&, auto& response) {
+    if (robot_) robot_->Reset();
+    response.success = robot_ != nullptr;
+    if (!robot_) response.message = "the node is not configured";
+  });
+  serve.operator()<std_srvs::srv::SetBool>(
+      "set_active", [this](const auto& request, auto& response) {
+        response.success = lifecycle_->Change(request.data ? Transition::TRANSITION_ACTIVATE
+                                                           : Transition::TRANSITION_DEACTIVATE);
+        if (!response.success) response.message = request.data ? "already active" : "not active";
+      });
+}
+
+std::vector<Parameter> Node::Parameters() const {
+  std::vector<Parameter> all = OwnParameters(settings_);
+  for (Parameter& own : all) own.is_read_only = true;
+  const RobotConfig config = robot_ ? robot_->config() : config_;
+  for (Parameter& key : ParametersOf(config, &RobotNode::Takes)) all.push_back(std::move(key));
+  return all;
+}
+
+std::string Node::ChangeParameters(const NamedValues& values) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const auto& [name, value] : values) settings.emplace_back(name, TextOf(value));
+  if (robot_) return robot_->Change(settings);
+  RobotConfig changed = config_;
+  try {
+    for (const auto& [name, text] : settings) SetField(name, text, "parameter", changed.Fields());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  config_ = changed;
+  return "";
+}
+
+bool Node::TakeTransition(uint8_t transition) {
+  switch (transition) {
+    case Transition::TRANSITION_CONFIGURE:
+      return Configure();
+    case Transition::TRANSITION_ACTIVATE:
+    case Transition::TRANSITION_DEACTIVATE:
+      is_active_ = transition == Transition::TRANSITION_ACTIVATE;
+      robot_->SetActive(is_active_);
+      return true;
+    default:  // cleans up, or shuts down
+      CleanUp();
+      return true;
+  }
+}
+
+bool Node::Configure() {
+  try {
+    const std::vector<std::string> names =
+        settings_.cameras.empty() ? std::vector<std::string>{""} : settings_.cameras;
+    robot_ = std::make_unique<RobotNode>(config_, names, settings_.is_always_on, clock_, *this);
+    robot_->SetActive(false);
+    for (const std::string& name : names) {
+      cameras_.push_back(std::make_unique<Camera>(ros_, name, settings_));
+    }
+  } catch (const InputError& error) {
+    LogError(error.what());
+    CleanUp();
+    return false;
+  }
+  return true;
+}
+
+void Node::CleanUp() {
+  is_active_ = false;
+  if (robot_) config_ = robot_->config();
+  robot_.reset();
+  std::ranges::move(cameras_, std::back_inserter(retired_));
+  cameras_.clear();
+}
+
+bool Node::Spin(const std::atomic<bool>& stop) {
+  while (!stop && !has_failed_ && !lifecycle_->is_finalized()) {
+    retired_.clear();
+    std::vector<Waitable*> waitables = parameters_->waitables();
+    for (Waitable* const of_lifecycle : lifecycle_->waitables()) waitables.push_back(of_lifecycle);
+    for (const auto& service : services_) waitables.push_back(service.get());
+    for (size_t i = 0; i < cameras_.size(); ++i) {
+      const int camera = static_cast<int>(i);
+      const NodeWants wants = cameras_[i]->Wants();
+      robot_->Want(camera, wants);
+      cameras_[i]->Listen(is_active_ && (settings_.is_always_on || wants.anything()),
+                          [this, camera](const NodeImage& image) { robot_->Offer(camera, image); });
+      if (cameras_[i]->subscription() != nullptr) waitables.push_back(cameras_[i]->subscription());
+    }
+    ros_.Wait(kBetweenLooks, waitables);
+    if (clock_.Now() >= next_status_) PublishStatus();
+  }
+  return !has_failed_;
+}
+
+void Node::PublishStatus() {
+  next_status_ = clock_.Now() + kBetweenStatus;
+  if (!robot_) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  diagnostic_msgs::msg::DiagnosticArray diagnostics;
+  diagnostics.header.stamp = TimeOf(now);
+  for (size_t i = 0; i < cameras_.size(); ++i) {
+    const NodeStatus status = robot_->status(static_cast<int>(i));
+    cameras_[i]->PublishStatus(status, now);
+    diagnostics.status.push_back(DiagnosticOf(status, ros_.full_name()));
+  }
+  diagnostics_.Publish(diagnostics);
+}
+
+void Node::Publish(const NodeAnswer& answer) {
+  try {
+    cameras_[static_cast<size_t>(answer.camera)]->Publish(answer);
+  } catch (const RosError& error) {
+    LogWarning(fmt::format("an answer is not published: {}", error.what()));
+  }
+}
+
+void Node::Fail(const std::string& why) {
+  LogError(why);
+  has_failed_ = true;
+}
+
+}  // namespace cacheinf::ros2

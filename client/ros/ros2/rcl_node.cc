@@ -1,0 +1,118 @@
+#include "client/ros/ros2/rcl_node.h"
+
+#include <rcl/arguments.h>
+#include <rcl_yaml_param_parser/parser.h>
+#include <rcutils/error_handling.h>
+
+#include <string_view>
+
+namespace cacheinf::ros2 {
+namespace {
+
+ParameterValue ValueOf(const rcl_variant_t& value) {
+  if (value.bool_value != nullptr) return *value.bool_value;
+  if (value.integer_value != nullptr) return *value.integer_value;
+  if (value.double_value != nullptr) return *value.double_value;
+  if (value.string_value != nullptr) return std::string(value.string_value);
+  if (const auto* list = value.integer_array_value) {
+    return std::vector(list->values, list->values + list->size);
+  }
+  if (const auto* list = value.double_array_value) {
+    return std::vector(list->values, list->values + list->size);
+  }
+  if (const auto* list = value.string_array_value) {
+    return std::vector<std::string>(list->data, list->data + list->size);
+  }
+  return {};
+}
+
+// Whether a name in a file of parameters, which may hold * and **, means this node.
+bool Means(std::string_view pattern, std::string_view node) {
+  if (pattern.empty()) return node.empty();
+  if (pattern.starts_with("**")) {
+    const std::string_view rest = pattern.substr(2);
+    for (size_t from = 0; from <= node.size(); ++from) {
+      if (Means(rest, node.substr(from))) return true;
+    }
+    return false;
+  }
+  if (pattern[0] == '*') {
+    size_t from = 0;
+    do {
+      if (Means(pattern.substr(1), node.substr(from))) return true;
+    } while (from < node.size() && node[from++] != '/');
+    return false;
+  }
+  return !node.empty() && pattern[0] == node[0] && Means(pattern.substr(1), node.substr(1));
+}
+
+}  // namespace
+
+void Require(rcl_ret_t result) {
+  if (result == RCL_RET_OK) return;
+  const std::string text = rcl_get_error_string().str;
+  rcl_reset_error();
+  throw RosError("ROS: " + text);
+}
+
+RclNode::RclNode(int argc, const char* const* argv, const std::string& name) {
+  const rcl_allocator_t allocator = rcl_get_default_allocator();
+  rcl_init_options_t options = rcl_get_zero_initialized_init_options();
+  Require(rcl_init_options_init(&options, allocator));
+  const rcl_ret_t result = rcl_init(argc, argv, &options, &context_);
+  (void)!rcl_init_options_fini(&options);
+  Require(result);
+  const rcl_node_options_t node_options = rcl_node_get_default_options();
+  Require(rcl_node_init(&node_, name.c_str(), "", &context_, &node_options));
+
+  int* indices = nullptr;
+  const rcl_arguments_t& arguments = context_.global_arguments;
+  const int others = rcl_arguments_get_count_unparsed(&arguments);
+  if (others > 0) Require(rcl_arguments_get_unparsed(&arguments, allocator, &indices));
+  for (int i = 0; i < others; ++i) {
+    if (indices[i] > 0) other_arguments_.emplace_back(argv[indices[i]]);
+  }
+  allocator.deallocate(indices, allocator.state);
+}
+
+RclNode::~RclNode() {
+  (void)!rcl_node_fini(&node_);
+  (void)!rcl_shutdown(&context_);
+  (void)!rcl_context_fini(&context_);
+}
+
+std::map<std::string, ParameterValue> RclNode::GivenParameters() const {
+  std::map<std::string, ParameterValue> given;
+  rcl_params_t* all = nullptr;
+  Require(rcl_arguments_get_param_overrides(&context_.global_arguments, &all));
+  if (all == nullptr) return given;
+  const std::string name = full_name();
+  for (size_t i = 0; i < all->num_nodes; ++i) {
+    std::string pattern = all->node_names[i];
+    if (!pattern.starts_with("/") && !pattern.starts_with("*")) pattern.insert(0, "/");
+    if (!Means(pattern, name)) continue;
+    const rcl_node_params_t& of_node = all->params[i];
+    for (size_t j = 0; j < of_node.num_params; ++j) {
+      given[of_node.parameter_names[j]] = ValueOf(of_node.parameter_values[j]);
+    }
+  }
+  rcl_yaml_node_struct_fini(all);
+  return given;
+}
+
+void RclNode::Wait(std::chrono::nanoseconds longest, const std::vector<Waitable*>& waitables) {
+  rcl_wait_set_t wait_set = rcl_get_zero_initialized_wait_set();
+  // Any of them may be a subscription with an event, or a service.
+  const size_t most = waitables.size();
+  Require(rcl_wait_set_init(&wait_set, most, 0, 0, 0, most, most, &context_,
+                            rcl_get_default_allocator()));
+  const auto fini = [](rcl_wait_set_t* set) { (void)!rcl_wait_set_fini(set); };
+  const std::unique_ptr<rcl_wait_set_t, decltype(fini)> owner(&wait_set, fini);
+  for (Waitable* const waitable : waitables) waitable->AddTo(wait_set);
+  const rcl_ret_t result = rcl_wait(&wait_set, longest.count());
+  if (result == RCL_RET_TIMEOUT) return rcl_reset_error();
+  Require(result);
+  for (Waitable* const waitable : waitables) waitable->HandleIfReady(wait_set);
+}
+
+}  // namespace cacheinf::ros2

@@ -1,0 +1,403 @@
+"""Plays one scenario with CacheInf's node of ROS 2: node_scenario.py NODE SERVER NAME_SERVER CONFIG MODEL SCENARIO.
+
+Prints what went wrong, and ends with 1, if anything does."""
+
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+import rclpy
+from cacheinf_msgs.msg import AnswerInfo, Status
+from cacheinf_msgs.srv import Reload, SetMode
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
+from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from sensor_msgs.msg import CompressedImage, Image
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+NODE, SERVER, NAME_SERVER, CONFIG, MODEL, SCENARIO = sys.argv[1:]
+PATIENCE_S = 30
+
+
+def require(is_so, what):
+    if not is_so:
+        raise AssertionError(what)
+
+
+class Robot:
+    """The node as a process of its own."""
+
+    started = []
+
+    def __init__(self, *parameters, options=()):
+        words = [NODE, "--config", CONFIG, "--model", MODEL, "--shape", "1x3x96x128", *options, "--ros-args"]
+        for parameter in parameters:
+            words += ["-p", parameter]
+        self.log = open("node.log", "w+")
+        self.process = subprocess.Popen(words, stdout=self.log, stderr=self.log)
+        Robot.started.append(self.process)
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(PATIENCE_S)
+
+    def output(self):
+        return open("node.log").read()
+
+    def memory_mb(self):
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+class Peer:
+    """What sends images to the node and listens to it."""
+
+    def __init__(self):
+        rclpy.init()
+        self.node = rclpy.create_node("peer")
+        self.publishers = {}
+        self.received = {}
+        self.stamp = 1000
+
+    def spin_until(self, is_over, what, patience_s=PATIENCE_S, do=lambda: None):
+        deadline = time.monotonic() + patience_s
+        while not is_over():
+            require(time.monotonic() < deadline, f"{what}: not within {patience_s} s")
+            do()
+            rclpy.spin_once(self.node, timeout_sec=0.02)
+
+    def spin(self, seconds, do=lambda: None):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            do()
+            rclpy.spin_once(self.node, timeout_sec=0.02)
+
+    def listen(self, kind, topic, qos=10):
+        self.received[topic] = []
+        return self.node.create_subscription(kind, topic, self.received[topic].append, qos)
+
+    def advertise(self, kind, topic, qos=qos_profile_sensor_data):
+        self.publishers[topic] = self.node.create_publisher(kind, topic, qos)
+
+    def has_listener(self, topic):
+        return self.publishers[topic].get_subscription_count() > 0
+
+    def send(self, image, topic="image", frame_id="camera"):
+        self.stamp += 1
+        image.header.stamp.sec = self.stamp
+        image.header.stamp.nanosec = 5
+        image.header.frame_id = frame_id
+        self.publishers[topic].publish(image)
+        return self.stamp
+
+    def call(self, kind, name, request):
+        client = self.node.create_client(kind, name)
+        self.spin_until(client.service_is_ready, f"service {name}")
+        future = client.call_async(request)
+        self.spin_until(future.done, f"answer of {name}")
+        return future.result()
+
+    def answers_until(self, count, topic="answer", image=None, **kwargs):
+        """Sends images until so many answers have come."""
+        make = image or picture
+        self.spin_until(lambda: len(self.received[topic]) >= count, f"{count} answers on {topic}",
+                        do=lambda: self.send(make(), **kwargs))
+        return self.received[topic]
+
+
+def picture(width=160, height=120, encoding="bgr8", seed=None):
+    image = Image()
+    image.width, image.height, image.encoding = width, height, encoding
+    image.step = 3 * width
+    image.data = random.Random(seed).randbytes(image.step * height)
+    return image
+
+
+def png(image):
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data)))
+
+    rows = [bytes(image.data[y * image.step:(y + 1) * image.step]) for y in range(image.height)]
+    header = struct.pack(">IIBBBBB", image.width, image.height, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) +
+            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) +
+            chunk(b"IEND", b""))
+
+
+def frames_pass_stamp_and_frame_and_nothing_is_done_unasked(peer):
+    robot = Robot()
+    peer.advertise(Image, "image")
+    peer.spin(2)
+    require(not peer.has_listener("image"), "the node listens though nobody wants answers")
+    peer.listen(AnswerInfo, "answer")
+    peer.listen(Image, "segmentation")
+    peer.listen(String, "json")
+    peer.spin_until(lambda: peer.has_listener("image"), "the node's subscription")
+    sent = {peer.send(picture(), frame_id="optical")}
+    peer.spin_until(lambda: peer.received["json"] and peer.received["segmentation"],
+                    "the first answer",
+                    do=lambda: sent.add(peer.send(picture(), frame_id="optical")))
+    info = peer.received["answer"][0]
+    require(info.header.stamp.sec in sent and info.header.stamp.nanosec == 5, info.header)
+    require(info.header.frame_id == "optical", info.header)
+    require(info.computed_from == info.header, "a computed answer is from its own image")
+    classes = peer.received["segmentation"][0]
+    require((classes.width, classes.height) == (160, 120), "the map has the image's size")
+    require(classes.encoding in ("mono8", "16UC1"), classes.encoding)
+    require(len(classes.data) == classes.step * classes.height, "the map is whole")
+    require('"kind":"segmentation"' in peer.received["json"][0].data.replace(" ", ""),
+            peer.received["json"][0].data[:200])
+    return robot
+
+
+def a_compressed_image_is_answered(peer):
+    robot = Robot("compressed:=true")
+    peer.advertise(CompressedImage, "image/compressed")
+    peer.listen(AnswerInfo, "answer")
+
+    def compressed():
+        image = CompressedImage()
+        image.format = "png"
+        image.data = png(picture())
+        return image
+
+    peer.spin_until(lambda: len(peer.received["answer"]) >= 2, "two answers",
+                    do=lambda: peer.send(compressed(), "image/compressed"))
+    return robot
+
+
+def a_publisher_that_does_not_fit_is_named(peer):
+    robot = Robot("image_qos:=reliable")
+    peer.advertise(Image, "image",
+                   QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+    peer.listen(AnswerInfo, "answer")
+    peer.spin_until(lambda: "image_qos" in robot.output(), "a warning")
+    return robot
+
+
+def two_cameras_share_a_node(peer):
+    robot = Robot("cameras:=[left,right]", "mode:=cache")
+    for side in ("left", "right"):
+        peer.advertise(Image, f"{side}/image")
+        peer.listen(AnswerInfo, f"{side}/answer")
+
+    def send_both():
+        for side in ("left", "right"):
+            peer.send(picture(), f"{side}/image", side)
+
+    peer.spin_until(lambda: min(len(of) for of in peer.received.values()) >= 3, "both answers",
+                    do=send_both)
+    for side in ("left", "right"):
+        frames = {info.header.frame_id for info in peer.received[f"{side}/answer"]}
+        require(frames == {side}, f"{side} has answers of {frames}")
+    return robot
+
+
+def parameters_change_in_mid_run(peer):
+    robot = Robot("mode:=dense")
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer")
+    peer.listen(Status, "status")
+    peer.answers_until(2)
+    client = AsyncParameterClient(peer.node, "cacheinf")
+    require(client.wait_for_services(PATIENCE_S), "parameter services")
+
+    def result_of(future):
+        peer.spin_until(future.done, "a parameter service", do=lambda: peer.send(picture()))
+        return future.result()
+
+    names = result_of(client.list_parameters()).result.names
+    require("mode" in names and "deadline_ms" in names and "cameras" in names, names)
+    require("source" not in names, "the node has no source")
+    described = result_of(client.describe_parameters(["mode"])).descriptors[0]
+    require("cacheinf" in described.additional_constraints, described)
+    set_one = lambda name, value: result_of(
+        client.set_parameters([Parameter(name, value=value)])).results[0]
+    require(set_one("mode", "cache").successful, "mode cache")
+    require(result_of(client.get_parameters(["mode"])).values[0].string_value == "cache", "mode")
+    require(set_one("deadline_ms", 100).successful, "a whole number of milliseconds")
+    refused = set_one("mode", "guess")
+    require(not refused.successful and "mode" in refused.reason, refused)
+    refused = set_one("always_on", True)
+    require(not refused.successful and "read only" in refused.reason, refused)
+    refused = set_one("no.such.key", 1)
+    require(not refused.successful, refused)
+    both = client.set_parameters_atomically(
+        [Parameter("mode", value="dense"), Parameter("deadline_ms", value=-5.0)])
+    require(not result_of(both).result.successful, "a deadline below zero")
+    require(result_of(client.get_parameters(["mode"])).values[0].string_value == "cache",
+            "all or none")
+    before = len(peer.received["answer"])
+    peer.answers_until(before + 3)
+    peer.spin_until(lambda: peer.received["status"] and
+                    peer.received["status"][-1].mode == "cache", "the mode in status",
+                    do=lambda: peer.send(picture()))
+    return robot
+
+
+def what_is_wrong_with_an_image_is_told_and_the_next_is_answered(peer):
+    robot = Robot()
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer")
+    peer.listen(Status, "status")
+    peer.listen(DiagnosticArray, "/diagnostics")
+    peer.spin_until(lambda: peer.received["status"] and
+                    "32FC7" in peer.received["status"][-1].refusal, "the refusal",
+                    do=lambda: peer.send(picture(encoding="32FC7")))
+    require(not peer.received["answer"], "an answer to an unknown encoding")
+    peer.spin_until(lambda: any("32FC7" in status.message
+                                for array in peer.received["/diagnostics"]
+                                for status in array.status), "the refusal in diagnostics")
+
+    def short():
+        image = picture()
+        image.data = image.data[:100]
+        return image
+
+    for _ in range(5):
+        peer.send(short())
+        peer.spin(0.05)
+    require(robot.output().count("32FC7") == 1, "each reason is logged once")
+    peer.answers_until(2)
+    return robot
+
+
+def services_do_as_they_say(peer):
+    robot = Robot()
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer")
+    peer.answers_until(2)
+    require(peer.call(SetMode, "cacheinf/set_mode", SetMode.Request(mode="cache")).success, "cache")
+    refused = peer.call(SetMode, "cacheinf/set_mode", SetMode.Request(mode="fast"))
+    require(not refused.success and "mode" in refused.message, refused)
+    require(peer.call(Trigger, "cacheinf/reset", Trigger.Request()).success, "reset")
+    require(peer.call(Reload, "cacheinf/reload", Reload.Request()).success, "reload")
+    refused = peer.call(Reload, "cacheinf/reload", Reload.Request(model="/no/such.onnx"))
+    require(not refused.success and "/no/such.onnx" in refused.message, refused)
+    peer.answers_until(len(peer.received["answer"]) + 2)
+    require(peer.call(SetBool, "cacheinf/set_active", SetBool.Request(data=False)).success, "off")
+    peer.spin(0.5)
+    before = len(peer.received["answer"])
+    peer.spin(1, do=lambda: peer.send(picture()))
+    require(len(peer.received["answer"]) == before, "an inactive node answers")
+    require(peer.call(SetBool, "cacheinf/set_active", SetBool.Request(data=True)).success, "on")
+    peer.answers_until(before + 2)
+    return robot
+
+
+def a_managed_node_waits_for_its_transitions(peer):
+    robot = Robot("autostart:=false")
+    peer.advertise(Image, "image")
+
+    def state():
+        return peer.call(GetState, "cacheinf/get_state", GetState.Request()).current_state.label
+
+    def change(label):
+        request = ChangeState.Request()
+        request.transition.label = label
+        return peer.call(ChangeState, "cacheinf/change_state", request).success
+
+    require(state() == "unconfigured", state())
+    require(not change("activate"), "activated without a model")
+    require(change("configure") and state() == "inactive", state())
+    peer.listen(AnswerInfo, "answer")
+    require(change("activate") and state() == "active", state())
+    peer.answers_until(2)
+    require(change("deactivate") and change("cleanup") and state() == "unconfigured", state())
+    require(change("configure") and change("activate"), "once more")
+    peer.answers_until(len(peer.received["answer"]) + 2)
+    require(change("shutdown"), "shutdown")
+    require(robot.process.wait(PATIENCE_S) == 0, "a node that is shut down ends")
+    return robot
+
+
+def pictures_are_drawn_for_who_looks(peer):
+    robot = Robot("mode:=cache")
+    peer.advertise(Image, "image")
+    peer.listen(Image, "overlay")
+    peer.listen(Image, "recomputed")
+    peer.answers_until(2, topic="overlay")
+    peer.answers_until(2, topic="recomputed")
+    for topic in ("overlay", "recomputed"):
+        image = peer.received[topic][-1]
+        require((image.width, image.height, image.encoding) == (160, 120, "bgr8"), topic)
+    return robot
+
+
+def a_killed_server_costs_no_answer(peer):
+    os.environ["CACHEINF_NAME_SERVER"] = os.path.abspath("name-server")
+    subprocess.run([NAME_SERVER, "start"], check=True)
+    try:
+        return a_killed_server_of_that_name_costs_no_answer(peer)
+    finally:
+        subprocess.run([NAME_SERVER, "stop"], check=True)
+
+
+def a_killed_server_of_that_name_costs_no_answer(peer):
+    server = subprocess.Popen([SERVER, "--listen", "mpi:lab"], stdout=open("server.log", "w"),
+                              stderr=subprocess.STDOUT)
+    Robot.started.append(server)
+    robot = Robot("mode:=remote", "deadline_ms:=500", "server.address:=mpi:lab")
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer")
+    peer.listen(Status, "status")
+    last = lambda: peer.received["status"][-1] if peer.received["status"] else Status()
+    peer.spin_until(lambda: last().has_server, "the server", do=lambda: peer.send(picture()))
+    server.kill()
+    server.wait()
+    peer.spin_until(lambda: not last().has_server, "its loss", do=lambda: peer.send(picture()))
+    peer.answers_until(len(peer.received["answer"]) + 5)
+    return robot
+
+
+def a_stop_during_a_frame_ends_in_peace(peer):
+    robot = Robot()
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer")
+    peer.answers_until(2)
+    peer.send(picture())
+    begin = time.monotonic()
+    require(robot.end() == 0, robot.output())
+    require(time.monotonic() - begin < 5, "the stop takes long")
+    return robot
+
+
+def memory_stays_flat(peer):
+    robot = Robot("mode:=cache")
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer", 1000)
+    still = picture(seed=3)
+    peer.answers_until(200, image=lambda: still)
+    before = robot.memory_mb()
+    peer.spin_until(lambda: len(peer.received["answer"]) >= 2200, "2,000 answers", 200,
+                    do=lambda: peer.send(still))
+    grown = robot.memory_mb() - before
+    require(grown < 8, f"2,000 frames took {grown:.1f} MB")
+    return robot
+
+
+def main():
+    peer = Peer()
+    robot = globals()[SCENARIO](peer)
+    if robot.process.poll() is None:
+        code = robot.end()
+        require(code == 0, f"told to end, the node ends with {code}")
+
+
+try:
+    main()
+except AssertionError as error:
+    sys.exit(f"{SCENARIO}: {error}\n--- the node says:\n{open('node.log').read()}")
+finally:
+    for process in Robot.started:
+        process.kill()
