@@ -43,9 +43,14 @@ function(cacheinf_find_ros)
       return()
     endif()
   endforeach()
+  find_package(vision_msgs CONFIG QUIET)
+  set(packages ${CACHEINF_ROS_MESSAGES})
+  if(vision_msgs_FOUND)
+    list(APPEND packages vision_msgs)
+  endif()
   add_library(cacheinf_rcl INTERFACE)
   target_link_libraries(cacheinf_rcl INTERFACE rcl::rcl rcl_lifecycle::rcl_lifecycle)
-  foreach(package ${CACHEINF_ROS_MESSAGES})
+  foreach(package ${packages})
     target_link_libraries(
       cacheinf_rcl
       INTERFACE ${package}::${package}__rosidl_generator_c
@@ -53,6 +58,9 @@ function(cacheinf_find_ros)
                 ${package}::${package}__rosidl_generator_cpp
                 ${package}::${package}__rosidl_typesupport_cpp)
   endforeach()
+  if(vision_msgs_FOUND)
+    target_compile_definitions(cacheinf_rcl INTERFACE CACHEINF_HAS_VISION_MSGS)
+  endif()
   # rcl names libraries that only Python needs. It loads others by name while it runs, for which the
   # new kind of library path does not count.
   target_link_options(cacheinf_rcl INTERFACE -Wl,--as-needed -Wl,--disable-new-dtags)

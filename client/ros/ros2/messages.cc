@@ -103,6 +103,27 @@ own_msg::Detections DetectionsOf(const NodeAnswer& answer) {
   return message;
 }
 
+#ifdef CACHEINF_HAS_VISION_MSGS
+vision_msgs::msg::Detection2DArray Detections2DOf(const NodeAnswer& answer) {
+  vision_msgs::msg::Detection2DArray message;
+  message.header = HeaderOf(answer);
+  for (const Detection& box : std::get<Detections>(answer.answer->content).boxes) {
+    vision_msgs::msg::Detection2D one;
+    one.header = message.header;
+    if (box.id != 0) one.id = std::to_string(box.id);
+    one.bbox.center.position.x = (box.left + box.right) / 2;
+    one.bbox.center.position.y = (box.top + box.bottom) / 2;
+    one.bbox.size_x = box.right - box.left;
+    one.bbox.size_y = box.bottom - box.top;
+    one.results.resize(1);
+    one.results[0].hypothesis.class_id = answer.reader->ClassName(box.label.index);
+    one.results[0].hypothesis.score = box.label.score;
+    message.detections.push_back(std::move(one));
+  }
+  return message;
+}
+#endif
+
 own_msg::Keypoints KeypointsOf(const NodeAnswer& answer) {
   const auto& content = std::get<Keypoints>(answer.answer->content);
   own_msg::Keypoints message;

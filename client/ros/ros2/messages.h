@@ -9,6 +9,9 @@
 #include <chrono>
 #include <diagnostic_msgs/msg/diagnostic_status.hpp>
 #include <sensor_msgs/msg/image.hpp>
+#ifdef CACHEINF_HAS_VISION_MSGS
+#include <vision_msgs/msg/detection2_d_array.hpp>
+#endif
 
 #include "client/ros/robot_node.h"
 #include "common/answer/answers.h"
@@ -26,6 +29,9 @@ cacheinf_msgs::msg::AnswerInfo InfoOf(const NodeAnswer& answer);
 
 // REQUIRES: content of that kind.
 cacheinf_msgs::msg::Detections DetectionsOf(const NodeAnswer& answer);
+#ifdef CACHEINF_HAS_VISION_MSGS
+vision_msgs::msg::Detection2DArray Detections2DOf(const NodeAnswer& answer);
+#endif
 cacheinf_msgs::msg::Keypoints KeypointsOf(const NodeAnswer& answer);
 cacheinf_msgs::msg::Classification ClassificationOf(const NodeAnswer& answer);
 

@@ -117,9 +117,13 @@ class Node::Camera {
         status_(ros, prefix_ + "status", rmw_qos_profile_default) {}
 
   NodeWants Wants() const {
-    return {info_.HasListeners() || json_.HasListeners() || detections_.HasListeners() ||
-                keypoints_.HasListeners() || classification_.HasListeners() ||
-                segmentation_.HasListeners(),
+    bool has_listeners = false;
+#ifdef CACHEINF_HAS_VISION_MSGS
+    has_listeners = detections_2d_.HasListeners();
+#endif
+    return {has_listeners || info_.HasListeners() || json_.HasListeners() ||
+                detections_.HasListeners() || keypoints_.HasListeners() ||
+                classification_.HasListeners() || segmentation_.HasListeners(),
             overlay_.HasListeners(), recomputed_.HasListeners()};
   }
 
@@ -186,6 +190,9 @@ class Node::Camera {
   // A model can be changed for one that finds other things, so all topics are there.
   void Publish(const NodeAnswer& answer, const Detections& /*boxes*/) {
     detections_.Publish(DetectionsOf(answer));
+#ifdef CACHEINF_HAS_VISION_MSGS
+    detections_2d_.Publish(Detections2DOf(answer));
+#endif
   }
   void Publish(const NodeAnswer& answer, const Keypoints& /*points*/) {
     keypoints_.Publish(KeypointsOf(answer));
@@ -207,6 +214,10 @@ class Node::Camera {
   Publisher<cacheinf_msgs::msg::AnswerInfo> info_;
   Publisher<std_msgs::msg::String> json_;
   Publisher<cacheinf_msgs::msg::Detections> detections_;
+#ifdef CACHEINF_HAS_VISION_MSGS
+  Publisher<vision_msgs::msg::Detection2DArray> detections_2d_{ros_, prefix_ + "detections_2d",
+                                                               quality_};
+#endif
   Publisher<cacheinf_msgs::msg::Keypoints> keypoints_;
   Publisher<cacheinf_msgs::msg::Classification> classification_;
   Publisher<sensor_msgs::msg::Image> segmentation_;
