@@ -17,7 +17,10 @@ def generate_launch_description():
                         "robot_and_server.launch.py")
     return LaunchDescription([
         DeclareLaunchArgument("bag", description="The bag's folder."),
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(pair)),
+        DeclareLaunchArgument("model", description="The network's file."),
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(pair),
+            launch_arguments={"model": LaunchConfiguration("model")}.items()),
         ExecuteProcess(cmd=["ros2", "bag", "play", "--loop", LaunchConfiguration("bag")],
                        output="screen"),
     ])

@@ -4,29 +4,36 @@ ros2 launch cacheinf robot_and_server.launch.py model:=yolov8n.onnx image:=/came
 """
 
 import os
+import subprocess
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import ExecuteProcess, IncludeLaunchDescription, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
+from launch.actions import (DeclareLaunchArgument, ExecuteProcess, IncludeLaunchDescription,
+                            OpaqueFunction)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
 
 NAME = "mpi:ros"
 
 
-def generate_launch_description():
+def start(_context):
     share = get_package_share_directory("cacheinf")
     # Through it robot and server find each other. It stays when they end.
-    name_server = ExecuteProcess(
-        cmd=[os.path.join(share, "scripts", "name-server"), "start"], output="screen")
-    server = ExecuteProcess(
-        cmd=[os.path.join(get_package_prefix("cacheinf"), "bin", "cacheinf-server"),
-             "--listen", NAME],
-        output="screen")
-    robot = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(os.path.join(share, "launch", "robot.launch.py")),
-        launch_arguments={"server": NAME, "mode": "cacheinf"}.items())
+    subprocess.run([os.path.join(share, "scripts", "name-server"), "start"], check=True)
+    server = os.path.join(get_package_prefix("cacheinf"), "bin", "cacheinf-server")
+    robot = os.path.join(share, "launch", "robot.launch.py")
+    return [
+        ExecuteProcess(cmd=[server, "--listen", NAME], output="screen"),
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(robot),
+            launch_arguments={
+                "model": LaunchConfiguration("model"), "server": NAME, "mode": "cacheinf",
+            }.items()),
+    ]
+
+
+def generate_launch_description():
     return LaunchDescription([
-        name_server,
-        RegisterEventHandler(OnProcessExit(target_action=name_server, on_exit=[server, robot])),
+        DeclareLaunchArgument("model", description="The network's file."),
+        OpaqueFunction(function=start),
     ])
