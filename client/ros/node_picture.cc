@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <optional>
 #include <span>
@@ -112,19 +111,19 @@ Picture CompressedPicture(std::span<const uint8_t> bytes) {
   if (!format) throw InputError("a compressed image is neither a JPEG nor a PNG");
   const PictureFormat& picture = format->picture;
   CheckSize(picture.width, picture.height);
-  if (format->is_jpeg) {
-    std::vector<uint8_t> pixels(picture.byte_count());
-    const char* const wrong = ReadJpeg(bytes, picture, JpegColours::kSmooth, pixels.data());
-    if (wrong != nullptr) throw InputError(fmt::format("a compressed image is refused: {}", wrong));
+  if (format->is_deep) throw InputError("a compressed image has 16 bits a channel, not 8");
+  std::vector<uint8_t> pixels(picture.byte_count());
+  const char* const wrong = format->is_jpeg
+                                ? ReadJpeg(bytes, picture, JpegColours::kSmooth, pixels.data())
+                                : ReadPng(bytes, picture, pixels.data());
+  if (wrong != nullptr) throw InputError(fmt::format("a compressed image is refused: {}", wrong));
+  if (picture.channels != 4) {
     return MakePicture(picture.width, picture.height, picture.channels, std::move(pixels));
   }
-  QuietOpenCv();
-  const cv::Mat file(1, static_cast<int>(bytes.size()), CV_8UC1,
-                     const_cast<uint8_t*>(bytes.data()));
-  const cv::Mat decoded =
-      cv::imdecode(file, picture.channels == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
-  if (decoded.empty()) throw InputError("a compressed image is refused: a PNG is damaged");
-  return PictureFrom(decoded);
+  cv::Mat without_opacity;
+  cv::cvtColor(cv::Mat(picture.height, picture.width, CV_8UC4, pixels.data()), without_opacity,
+               cv::COLOR_BGRA2BGR);
+  return PictureFrom(without_opacity);
 }
 
 }  // namespace

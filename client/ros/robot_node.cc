@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -67,20 +69,27 @@ RobotConfig OfANode(RobotConfig config) {
   return config;
 }
 
+// Where the map, which is `size` long, shows each pixel of the frame's axis; -1: nowhere.
+std::vector<int> PlacesOf(const AxisFit& axis, int size) {
+  std::vector<int> places(static_cast<size_t>(axis.frame_size));
+  for (int i = 0; i < axis.frame_size; ++i) {
+    const int64_t model = axis.ToModel(i);
+    places[static_cast<size_t>(i)] =
+        model < 0 ? -1 : static_cast<int>(model * size / axis.model_size);
+  }
+  return places;
+}
+
 // Of each pixel of the frame; -1 where the network does not see it.
 std::vector<int32_t> ClassesOf(const ClassMap& map, const PictureFit& fit) {
-  const PictureSpec& spec = fit.spec();
-  const int width = fit.columns().frame_size;
-  const int height = fit.rows().frame_size;
-  std::vector<int> columns(static_cast<size_t>(width));
-  for (int x = 0; x < width; ++x) columns[static_cast<size_t>(x)] = fit.columns().ToModel(x);
-  std::vector<int32_t> classes(static_cast<size_t>(width) * static_cast<size_t>(height), -1);
-  int32_t* to = classes.data();
-  for (int y = 0; y < height; ++y, to += width) {
-    const int model_y = fit.rows().ToModel(y);
-    for (int x = 0; x < width && model_y >= 0; ++x) {
-      const int model_x = columns[static_cast<size_t>(x)];
-      if (model_x >= 0) to[x] = map.At(model_x, model_y, spec.width, spec.height);
+  const std::vector<int> columns = PlacesOf(fit.columns(), map.width);
+  const std::vector<int> rows = PlacesOf(fit.rows(), map.height);
+  std::vector<int32_t> classes;
+  classes.reserve(rows.size() * columns.size());
+  for (const int row : rows) {
+    const int32_t* const from = map.classes.data() + int64_t{std::max(row, 0)} * map.width;
+    for (const int column : columns) {
+      classes.push_back(row < 0 || column < 0 ? -1 : from[column]);
     }
   }
   return classes;

@@ -21,6 +21,11 @@ int JpegPixelFormat(const PictureFormat& format) {
   return format.is_blue_first ? TJPF_BGR : TJPF_RGB;
 }
 
+int ChannelsOf(const png_image& image) {
+  if ((image.format & PNG_FORMAT_FLAG_ALPHA) != 0) return 4;
+  return (image.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1;
+}
+
 }  // namespace
 
 void AppendJpeg(const uint8_t* pixels, const PictureFormat& format, int quality,
@@ -80,7 +85,8 @@ std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes) {
   constexpr uint32_t kMost = std::numeric_limits<int>::max();
   format.picture.width = static_cast<int>(std::min(image.width, kMost));
   format.picture.height = static_cast<int>(std::min(image.height, kMost));
-  format.picture.channels = (image.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1;
+  format.picture.channels = ChannelsOf(image);
+  format.is_deep = (image.format & PNG_FORMAT_FLAG_LINEAR) != 0;
   return format;
 }
 
@@ -100,13 +106,14 @@ const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format,
   if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) {
     return "a picture is not a PNG";
   }
-  const uint32_t channels = PNG_IMAGE_PIXEL_CHANNELS(image.format);
   if (image.width != static_cast<uint32_t>(format.width) ||
       image.height != static_cast<uint32_t>(format.height) ||
-      channels != static_cast<uint32_t>(format.channels)) {
+      ChannelsOf(image) != format.channels) {
     return "a PNG has another size";
   }
-  image.format = format.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_BGR;  // imencode's order
+  image.format = format.channels == 1   ? PNG_FORMAT_GRAY
+                 : format.channels == 3 ? PNG_FORMAT_BGR  // imencode's order
+                                        : PNG_FORMAT_BGRA;
   const int row_bytes = format.width * format.channels;
   if (png_image_finish_read(&image, nullptr, pixels, row_bytes, nullptr) == 0) {
     return "a PNG is damaged";

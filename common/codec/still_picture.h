@@ -29,11 +29,13 @@ const char* ReadJpeg(std::span<const uint8_t> bytes, const PictureFormat& format
 // What the head of a JPEG or PNG says; nothing if the bytes are neither's. Sizes may be any.
 struct StillFormat {
   bool is_jpeg = false;
-  PictureFormat picture;  // blue first
+  bool is_deep = false;   // 16 bits a channel
+  PictureFormat picture;  // blue first; channels may be 4, with the opacity
 };
 std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes);
 
 void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<uint8_t>* bytes);
+// Of `format.channels` 4, the last is the opacity.
 const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format, uint8_t* pixels);
 
 }  // namespace cacheinf

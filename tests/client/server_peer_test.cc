@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/config/configured_model.h"
 #include "common/config/robot_config.h"
+#include "common/config/server_link_config.h"
 #include "common/link/channel.h"
 #include "common/link/link.h"
 #include "common/model/graph/graph.h"
@@ -61,6 +62,29 @@ TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
     EXPECT_EQ(peer.Poll(), nullptr);
     clock_.Advance(milliseconds(1));
   }
+}
+
+TEST_F(ServerPeerTest, AServerIsToldWhichOfAProgramsRobotsItMeets) {
+  const SteadyClock clock;
+  const auto name_of = [&](const std::string& robot) {
+    ServerLinkConfig config;
+    config.robot = robot;
+    std::unique_ptr<Channel> server;
+    ServerPeer peer(config, graph_, clock, [&] {
+      auto [ours, theirs] = MakeLoopback({}, clock);
+      server = std::make_unique<Channel>(std::move(theirs), clock);
+      server->StartPumping();
+      return std::move(ours);
+    });
+    EXPECT_NE(peer.Poll(), nullptr);
+    message::Hello hello;
+    if (!server->WaitForMessage(clock.Now() + seconds(30))) return hello.robot;
+    EXPECT_EQ(message::Decode(server->Receive().value().bytes, &hello), "");
+    return hello.robot;
+  };
+  const std::string machine = name_of("");
+  EXPECT_FALSE(machine.empty());
+  EXPECT_EQ(name_of("left"), machine + "/left");
 }
 
 TEST_F(ServerPeerTest, AServerThatRefusesIsAskedLessAndLessOften) {

@@ -215,6 +215,17 @@ TEST(FrameQueueTest, OfLiveFramesThatArePushedTheNewestWaits) {
   EXPECT_FALSE(queue.Next());
 }
 
+TEST(FrameQueueTest, ALiveQueuesRoomMayChange) {
+  FrameQueue queue(1, /*is_live=*/true);
+  queue.SetCapacity(3);
+  for (int i = 0; i < 4; ++i) queue.Push({});
+  EXPECT_EQ(queue.Next()->index, 1);
+  queue.SetCapacity(1);
+  EXPECT_EQ(queue.Next()->index, 3) << "the newest of those that waited";
+  EXPECT_FALSE(queue.HasNext());
+  EXPECT_EQ(queue.count().dropped, 2);
+}
+
 TEST(FrameQueueTest, APushedRecordLosesNothing) {
   FrameQueue queue(1, /*is_live=*/false);
   std::thread camera([&] {
