@@ -12,7 +12,6 @@
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/remote_picture.h"
-#include "common/pair/shared_settings.h"
 #include "common/plan/cut_text.h"
 #include "common/plan/exactness.h"
 
@@ -29,26 +28,23 @@ constexpr FrameExecutor::Time kLongestWaitOfRefresh = std::chrono::milliseconds(
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
 constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);
 
-ReuseSettings SettingsOf(const RobotConfig& config) {
-  return Resolve(config.cache, config.tracker.change);
-}
-
-StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_split) {
+StateOptions OptionsOf(const RobotConfig& config, const ReuseSettings& settings, const Graph& graph,
+                       bool has_server) {
   if (graph.inputs.size() != 1) {
     throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
                                  graph.name, graph.inputs.size()));
   }
   if (!config.KeepsResults()) return {};
-  const ReuseSettings settings = SettingsOf(config);
   StateOptions options = OptionsFor(settings, graph);
-  if (!may_split) return options;
-  if (settings.is_by_warp()) {
-    throw InputError("a network cannot be split with the geometry warp");
+  const bool can_split = !settings.is_by_warp() && settings.change_policy().can_split();
+  const bool must_split = config.mode == Mode::kSplit;
+  if (must_split && !can_split) {
+    throw InputError(
+        settings.is_by_warp()
+            ? "a network cannot be split with the geometry warp"
+            : "a network cannot be split with the policy fixed and a stem: set --stem 0");
   }
-  if (!settings.change_policy().can_split()) {
-    throw InputError("a network cannot be split with the policy fixed and a stem: set --stem 0");
-  }
-  options.trades = true;
+  options.trades = can_split && (must_split || (config.mode == Mode::kCacheinf && has_server));
   return options;
 }
 
@@ -99,11 +95,13 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             bool may_split, const Clock& clock, const Clock& link_clock,
-                             ConnectToServer connect)
+                             const Clock& clock, const Clock& link_clock, ConnectToServer connect)
     : config_(config),
       model_(std::move(model)),
-      options_(OptionsOf(config, model_->graph(), may_split)),
+      shared_(SharedSettingsOf(config, model_->graph())),
+      settings_(Resolve(shared_)),
+      options_(
+          OptionsOf(config, settings_, model_->graph(), connect || !config.server.address.empty())),
       state_(model_, options_),
       clock_(clock),
       plan_(PlanOf(config, model_->graph())) {
@@ -123,9 +121,8 @@ void FrameExecutor::MakeReuse() {
     throw InputError(
         fmt::format("mode {} needs pictures, but the model takes tensors", NameOf(config_.mode)));
   }
-  const ReuseSettings settings = SettingsOf(config_);
-  auto tracker = settings.follows_camera() ? MakeTracker(config_.tracker) : nullptr;
-  reuse_.emplace(settings, graph, MakeGeometry(settings, graph, std::move(tracker)));
+  auto tracker = settings_.follows_camera() ? MakeTracker(shared_.tracker) : nullptr;
+  reuse_.emplace(settings_, graph, MakeGeometry(settings_, graph, std::move(tracker)));
 }
 
 void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
@@ -487,11 +484,11 @@ std::optional<message::Schedule> FrameExecutor::TakeSchedule() {
 
 std::string FrameExecutor::WhyNotExact(const Plan& plan,
                                        const std::string& server_arithmetic) const {
-  if (config_.cache.policy != CacheConfig::Policy::kExact) return "";
+  if (shared_.cache.policy != CacheConfig::Policy::kExact) return "";
   const std::string why_not =
       cacheinf::WhyNotExact(plan, {.robot = model_->backend().Arithmetic(),
                                    .server = server_arithmetic,
-                                   .slice_codec = config_.server.slice_codec,
+                                   .slice_codec = shared_.slice_codec,
                                    .has_foreign = HasForeign(model_->graph())});
   return why_not.empty() ? "" : fmt::format("the policy is exact, and {}", why_not);
 }
@@ -555,10 +552,10 @@ void FrameExecutor::JoinSplit() {
 
 message::Settings FrameExecutor::SettingsForServer() const {
   message::Settings settings;
-  const bool is_exact = config_.cache.policy == CacheConfig::Policy::kExact;
+  const bool is_exact = shared_.cache.policy == CacheConfig::Policy::kExact;
   settings.takes_fastest = config_.scheme == RobotConfig::Scheme::kAuto && !is_exact;
   if (!settings.takes_fastest) settings.schemes = SchemesOf(state_.graph());
-  settings.shared = SharedSettingsOf(config_, state_.graph());
+  settings.shared = shared_;
   return settings;
 }
 

@@ -22,10 +22,12 @@
 #include "common/pair/progress.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/server_part.h"
+#include "common/pair/shared_settings.h"
 #include "common/pair/split_robot.h"
 #include "common/plan/plan.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/reuse.h"
+#include "common/reuse/settings.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
@@ -71,13 +73,11 @@ class FrameExecutor {
   // Takes a short step of work that no frame waits for; returns false if there is none.
   using Idle = std::function<bool()>;
 
-  // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
-  // configuration does not fit the model or forbids splitting it. `clock` tells this thread what
-  // time it is, and may be slowed; `link_clock` everybody else. Both must outlive this. `connect`:
-  // see ServerPeer.
+  // Throws InputError if the configuration does not fit the model, or is of mode split and forbids
+  // it. `clock` tells this thread what time it is, and may be slowed; `link_clock` everybody else.
+  // Both must outlive this. `connect`: see ServerPeer.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                bool may_split, const Clock& clock, const Clock& link_clock,
-                ConnectToServer connect = {});
+                const Clock& clock, const Clock& link_clock, ConnectToServer connect = {});
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
@@ -174,6 +174,8 @@ class FrameExecutor {
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
+  const SharedSettings shared_;
+  const ReuseSettings settings_;
   const StateOptions options_;
   ModelState state_;
   // Keeps no results, so it runs a whole frame faster than `state_`.

@@ -20,7 +20,6 @@
 #include "common/plan/plan_chooser.h"
 #include "common/plan/plan_evidence.h"
 #include "common/plan/profile.h"
-#include "common/reuse/settings.h"
 
 namespace cacheinf {
 namespace {
@@ -28,13 +27,6 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kLargestSchedule = size_t{64} << 20;
-
-bool MaySplit(const RobotConfig& config, bool has_server) {
-  if (config.mode == RobotConfig::Mode::kSplit) return true;
-  if (config.mode != RobotConfig::Mode::kCacheinf || !has_server) return false;
-  const ReuseSettings settings = Resolve(config.cache, config.tracker.change);
-  return !settings.is_by_warp() && settings.change_policy().can_split();
-}
 
 bool Fits(const PictureFit& fit, const Picture& picture) {
   return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
@@ -73,7 +65,7 @@ struct Robot::Smaller {
   Smaller(const SmallerModel& smaller, const RobotConfig& config, const Graph& first,
           const Clock& clock, const Clock& link_clock)
       : name(smaller.name),
-        executor(smaller.model, config.WithoutServer(), /*may_split=*/false, clock, link_clock),
+        executor(smaller.model, config.WithoutServer(), clock, link_clock),
         reader(smaller, first, config.model_config.decoder) {}
 
   std::string name;
@@ -87,9 +79,8 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
              const Clock& clock, ConnectToServer connect, const SmallerModels& smaller)
     : config_(config),
       clock_(ParseEmulation(config.server.emulate).slowdown, clock),
-      executor_(std::make_unique<FrameExecutor>(
-          std::move(model), config, MaySplit(config, connect || !config.server.address.empty()),
-          clock_, clock, std::move(connect))),
+      executor_(std::make_unique<FrameExecutor>(std::move(model), config, clock_, clock,
+                                                std::move(connect))),
       reader_(state().graph(), config.model_config.decoder),
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),

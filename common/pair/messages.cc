@@ -50,7 +50,7 @@ class Writer {
       Text(field, kMostText);
     } else if constexpr (std::is_same_v<T, cacheinf::Mask>) {
       Mask(name, field);
-    } else if constexpr (std::is_same_v<T, CacheConfig>) {
+    } else if constexpr (std::is_same_v<T, SharedSettings>) {
       Text(WriteJson(field.Fields()), kMostJson);
     } else {
       static_assert(std::is_arithmetic_v<T> || (std::is_enum_v<T> && sizeof(T) == 1));
@@ -121,8 +121,8 @@ class Reader {
       Text(name, field, kMostText);
     } else if constexpr (std::is_same_v<T, cacheinf::Mask>) {
       Mask(name, field);
-    } else if constexpr (std::is_same_v<T, CacheConfig>) {
-      Cache(name, field);
+    } else if constexpr (std::is_same_v<T, SharedSettings>) {
+      Shared(name, field);
     } else if constexpr (std::is_same_v<T, bool>) {
       Choice(name, field, 2);
     } else if constexpr (std::is_enum_v<T>) {
@@ -200,13 +200,12 @@ class Reader {
     const char* const fault = DecodeMask(bytes.data(), length, kMostMaskWords, &mask);
     if (fault != nullptr) Refuse(name, fmt::format("is not a mask: {}", fault));
   }
-  void Cache(const char* name, CacheConfig& cache) {
+  void Shared(const char* name, SharedSettings& shared) {
     std::string text;
     Text(name, text, kMostJson);
     if (!is_sound()) return;
     try {
-      ReadJson(text, name, cache.Fields());
-      cache.Check(name);
+      ReadJson(text, name, shared.Fields());
     } catch (const InputError& error) {
       Refuse(name, fmt::format("is not a configuration: {}", error.what()));
     }
@@ -281,7 +280,7 @@ void VisitFields(Message& m, Visit& visit) {
     visit("mode", m.mode);
     visit.List("schemes", m.schemes, [](Scheme& scheme, auto& visit) { visit("schemes", scheme); });
     visit("takes_fastest", m.takes_fastest);
-    visit("slice_codec", m.shared.slice_codec);
+    visit("shared", m.shared);
     VisitPolicy(m.policy, visit);
     visit.Choice("keep", m.keep, 4);
     const bool keeps = m.keep == Keep::kAll || m.keep == Keep::kChosen;
@@ -291,10 +290,6 @@ void VisitFields(Message& m, Visit& visit) {
       visit("a cut's operator", cut.after, Whole{-1, std::numeric_limits<OpId>::max()});
       visit("a cut's share", cut.robot_thousandths, Whole{0, Cut::kAll});
     });
-    visit("cache", m.shared.cache);
-    visit("tracker", m.shared.tracker.kind);
-    visit("change_threshold", m.shared.tracker.change.threshold, kShare);
-    visit("most_scores", m.shared.most_scores, kNotNegative);
   } else if constexpr (std::is_same_v<Message, Profile>) {
     VisitFields(m.settings, visit);
     visit("profile", m.profile);

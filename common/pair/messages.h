@@ -69,7 +69,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 7;
+  static constexpr uint32_t kProtocol = 8;
 
   uint32_t protocol = kProtocol;  // if it differs, nothing after it is read
   std::string build = {};         // builds of the same name compute the same bits

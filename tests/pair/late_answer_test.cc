@@ -97,8 +97,7 @@ class LateAnswerTest : public FolderTest {
   SteadyClock link_clock_;
   ManualClock clock_;
   InProcessServer server_{folder_, link_clock_};
-  FrameExecutor executor_{model_, Config(),    /*may_split=*/false,
-                          clock_, link_clock_, server_.connect()};
+  FrameExecutor executor_{model_, Config(), clock_, link_clock_, server_.connect()};
   ModelState dense_{model_};
   Clip clip_{kHeight, kWidth, /*step=*/0, 7};
 };

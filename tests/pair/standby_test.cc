@@ -81,8 +81,7 @@ class StandbyTest : public FolderTest {
   SteadyClock link_clock_;
   ManualClock clock_;
   InProcessServer server_{folder_, link_clock_};
-  FrameExecutor executor_{model_, Config(),    /*may_split=*/false,
-                          clock_, link_clock_, server_.connect()};
+  FrameExecutor executor_{model_, Config(), clock_, link_clock_, server_.connect()};
   Clip clip_{kHeight, kWidth, /*step=*/0, 7};
   bool stands_by_ = true;
   milliseconds answer_takes_{0};

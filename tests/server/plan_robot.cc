@@ -50,7 +50,7 @@ class PlanRobot {
   PlanRobot(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
             const Clock& link_clock)
       : graph_(model->graph()),
-        executor_(model, config, /*may_split=*/true, clock_, link_clock),
+        executor_(model, config, clock_, link_clock),
         dense_(model),
         clip_(kHeight, kWidth, /*step=*/0, 7) {
     executor_.SetPlaceOfFrames(kAll);
