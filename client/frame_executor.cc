@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "common/backend/torch_call.h"
@@ -22,8 +21,6 @@ using Mode = RobotConfig::Mode;
 
 // For a message, until the clock is looked at again.
 constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(100);
-
-constexpr FrameExecutor::Time kLongestWaitOfRefresh = std::chrono::milliseconds(5);  // likewise
 
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
 constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);
@@ -132,6 +129,7 @@ void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
 }
 
 void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Time due) {
+  is_refresh_ = false;
   frame_ = frame;
   verdict_ = verdict;
   due_ = due;
@@ -205,6 +203,7 @@ bool FrameExecutor::TakeIdleStep(const Idle& idle) {
 
 bool FrameExecutor::Step(Time look_at, const Idle& idle) {
   if (!Advance(look_at, idle)) return false;
+  if (is_refresh_) return true;
   if (executing_ == Plan::Kind::kRemote) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
@@ -356,19 +355,18 @@ void FrameExecutor::LeaveStandby() {
   if (std::exchange(standby_.is_open, false)) state_.Abandon();
 }
 
-std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture, const Verdict& verdict,
-                                                const std::function<void()>& between) {
-  if (!last_.work) return std::nullopt;  // nothing of this frame is kept
+bool FrameExecutor::BeginRefresh(const PictureView& picture, const Verdict& verdict) {
+  if (!last_.work) return false;  // nothing of this frame is kept
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
-  if (decision == nullptr) return std::nullopt;
+  if (decision == nullptr) return false;
+  is_refresh_ = true;
   if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
-  while (!Advance(between ? clock_.Now() + kLongestWaitOfRefresh : kNever, {})) {
-    if (!between) continue;
-    (void)clock_.Now();
-    between();
-  }
+  return true;
+}
+
+FrameWork FrameExecutor::CommitRefresh() {
   if (split_) {
     std::optional<Time> took = clock_.Now() - begin_;
     if (split_->alone_since()) took.reset();
@@ -435,21 +433,17 @@ void FrameExecutor::TalkToServer() {
   (void)IsServerReady();
 }
 
-void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
-  if (!server_) return;
+bool FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
+  if (!server_) return true;
   if (!wait_until_) {
     const std::chrono::duration<double> wait(config_.server.wait_s);
     wait_until_ = clock_.Now() + std::chrono::duration_cast<Time>(wait);
   }
-  while (true) {
-    TalkToServer();
-    if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
-    // Spreads are measured on a frame that the robot computes, so do not wait.
-    const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
-    if (lacks_spreads || clock_.Now() >= *wait_until_) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    clock_.EndWait();
-  }
+  TalkToServer();
+  if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
+  // Spreads are measured on a frame that the robot computes, so do not wait.
+  const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
+  return lacks_spreads || clock_.Now() >= *wait_until_;
 }
 
 bool FrameExecutor::IsServerReady() {

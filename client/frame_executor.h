@@ -105,9 +105,10 @@ class FrameExecutor {
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
 
-  // Takes up a new server and lets go of a lost one. Call between frames. At the start of a run it
-  // also waits for a server and, if a schedule is wanted, until `has_plans`.
-  void MeetServer(const std::function<bool()>& has_plans = {});
+  // Takes up a new server and lets go of a lost one. Call between frames. Returns false while, at
+  // the start of a run, a server must still be waited for and, if a schedule is wanted, for
+  // `has_plans`: call it again soon.
+  bool MeetServer(const std::function<bool()>& has_plans = {});
 
   // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
@@ -123,13 +124,14 @@ class FrameExecutor {
   // makes up for it.
   void Begin();
   bool Step(Time look_at = kNever, const Idle& idle = {});
-  // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
+  // Ends a frame that was executed. The result is valid until the next Decide or BeginRefresh.
   const Execution& Commit();
   const Execution& last() const { return last_; }
 
-  // Executes what is left for idle time, where results are kept. Calls `between` between two steps.
-  std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict,
-                                   const std::function<void()>& between = {});
+  // Begins what is left for idle time, where results are kept; steps and CommitRefresh follow.
+  // Returns false if there is nothing. REQUIRES: the last frame was committed.
+  bool BeginRefresh(const PictureView& picture, const Verdict& verdict);
+  FrameWork CommitRefresh();
 
   // Takes a step of keeping warm what is kept, for use in idle time after a frame. Returns false if
   // nothing is due.
@@ -197,6 +199,7 @@ class FrameExecutor {
   ModelState* computing_ = nullptr;  // kLocal: this state
   Time give_up_at_ = kNever;         // else: when to wait for the server no longer
   ChangedWork done_;
+  bool is_refresh_ = false;  // what began last
 
   // Of keeping `state_` warm while a server answers.
   struct Standby {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -27,6 +28,9 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kLargestSchedule = size_t{64} << 20;
+
+// For a server's part in a refresh, until the caller may look around.
+constexpr nanoseconds kLongestWaitOfRefresh = std::chrono::milliseconds(5);
 
 bool Fits(const PictureFit& fit, const Picture& picture) {
   return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
@@ -126,7 +130,10 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
 
 void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   clock_.EndWait();
-  executor_->MeetServer([this] { return HasSchedule(); });
+  while (!executor_->MeetServer([this] { return HasSchedule(); })) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    clock_.EndWait();
+  }
   begin_ = clock_.Now();
   Fit(frame);
   frame_ = &frame;
@@ -158,7 +165,15 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Ver
   clock_.EndWait();
   const auto begin = clock_.Now();
   std::optional<FrameWork> work;
-  if (!is_tracked_) work = answering().Refresh(fitted_picture(), verdict, between);
+  if (!is_tracked_ && answering().BeginRefresh(fitted_picture(), verdict)) {
+    while (
+        !answering().Step(between ? clock_.Now() + kLongestWaitOfRefresh : FrameExecutor::kNever)) {
+      if (!between) continue;
+      (void)clock_.Now();
+      between();
+    }
+    work = answering().CommitRefresh();
+  }
   const nanoseconds took = clock_.Now() - begin;
   if (chooser_) TryMoving();
   if (!work) return std::nullopt;

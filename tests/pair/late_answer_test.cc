@@ -43,7 +43,7 @@ class LateAnswerTest : public FolderTest {
 
   void Begin() {
     clip_.Change(4, 4);
-    executor_.MeetServer();
+    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
     executor_.Decide({.index = clip_.decision().number,
                       .picture = clip_.picture(),
                       .place = kWholePicture,

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include "client/frame_executor.h"
 #include "common/backend/host/cpu_backend.h"
@@ -43,7 +44,7 @@ class StandbyTest : public FolderTest {
   // Answers a frame in which a corner has changed.
   const Execution& Answer(const Verdict& verdict = {}) {
     clip_.Change(4, 4);
-    executor_.MeetServer();
+    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
     const auto frame = clip_.decision().number;
     executor_.Decide({.index = frame, .picture = clip_.picture(), .place = kAll, .tensor = {}},
                      verdict, FrameExecutor::kNever);
