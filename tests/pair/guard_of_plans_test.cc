@@ -101,7 +101,7 @@ class GuardedPair {
         guard_(model, config.guard, settings_, config.model_config.decoder, channels_.clock,
                /*has_server=*/true),
         store_(store, std::make_unique<CpuBackend>),
-        session_(channels_.server, store_, channels_.clock, kBuild),
+        session_(channels_.server, store_, slow_work_, channels_.clock, kBuild),
         connection_(channels_.robot, kBuild, "rover", PackForServers(model->graph())) {}
 
   // Answers a frame, and lets the guard begin a sample.
@@ -220,6 +220,7 @@ class GuardedPair {
   Reuse reuse_;
   Guard guard_;
   ModelStore store_;
+  SlowWork slow_work_;
   Session session_;
   ServerConnection connection_;
   std::optional<RemoteRobot> remote_;
