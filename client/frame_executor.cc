@@ -539,7 +539,7 @@ void FrameExecutor::JoinSplit() {
   if (split_) return split_->SetCuts(plan_.cuts);
   message::Settings settings = SettingsForServer();
   settings.keep = options_.keep;
-  settings.kept = options_.persistent;
+  settings.kept = options_.chosen;
   settings.cuts = plan_.cuts;
   split_.emplace(*connection_, state_, clock_, settings);
 }

@@ -130,7 +130,7 @@ class Server {
     Door door(accept);
     while (!stop()) {
       for (std::unique_ptr<Link>& link : door.Take()) Welcome(std::move(link));
-      if (!Advance()) Rest();
+      if (!Advance()) Pause();
       SayGoodbye();
       if (!config_.once) continue;
       if (served_ > 0 && guests_.empty()) break;
@@ -196,7 +196,7 @@ class Server {
     return was_busy;
   }
 
-  void Rest() {
+  void Pause() {
     if (guests_.size() == 1) {
       guests_.front().channel.WaitForMessage(clock_.Now() + kLook);
     } else {

@@ -113,7 +113,7 @@ class Writer {
 // After the first fault it reads nothing and leaves values as they are.
 class Reader {
  public:
-  explicit Reader(std::span<const uint8_t> bytes) : rest_(bytes) {}
+  explicit Reader(std::span<const uint8_t> bytes) : left_(bytes) {}
 
   template <typename T>
   void operator()(const char* name, T& field) {
@@ -180,7 +180,7 @@ class Reader {
   }
 
   std::string Finish() {
-    if (is_sound() && !rest_.empty()) fault_ = "goes on after its end";
+    if (is_sound() && !left_.empty()) fault_ = "goes on after its end";
     return fault_;
   }
 
@@ -188,13 +188,13 @@ class Reader {
   bool is_sound() const { return fault_.empty(); }
   void Text(const char* name, std::string& text, size_t most) {
     const size_t length = Length(name, most, 1);
-    text.assign(reinterpret_cast<const char*>(rest_.data()), length);
-    rest_ = rest_.subspan(length);
+    text.assign(reinterpret_cast<const char*>(left_.data()), length);
+    left_ = left_.subspan(length);
   }
   void Mask(const char* name, cacheinf::Mask& mask) {
     const size_t length = Length(name, kMostBytes, 1);
-    const std::span<const uint8_t> bytes = rest_.subspan(0, length);
-    rest_ = rest_.subspan(length);
+    const std::span<const uint8_t> bytes = left_.subspan(0, length);
+    left_ = left_.subspan(length);
     mask = {};
     if (length == 0) return;
     const char* const fault = DecodeMask(bytes.data(), length, kMostMaskWords, &mask);
@@ -212,19 +212,19 @@ class Reader {
   }
   bool Take(const char* name, void* data, size_t size) {
     if (!is_sound()) return false;
-    if (size > rest_.size()) {
+    if (size > left_.size()) {
       Refuse(name, "is cut short");
       return false;
     }
-    std::memcpy(data, rest_.data(), size);
-    rest_ = rest_.subspan(size);
+    std::memcpy(data, left_.data(), size);
+    left_ = left_.subspan(size);
     return true;
   }
   // Reads a length that the remaining bytes can hold.
   size_t Length(const char* name, size_t most, size_t item_bytes) {
     uint32_t length = 0;
     if (!Take(name, &length, sizeof(length))) return 0;
-    if (length <= most && length <= rest_.size() / item_bytes) return length;
+    if (length <= most && length <= left_.size() / item_bytes) return length;
     Refuse(name, length > most ? "is too long" : "is cut short");
     return 0;
   }
@@ -232,7 +232,7 @@ class Reader {
     if (is_sound()) fault_ = fmt::format("{} {}", name, why);
   }
 
-  std::span<const uint8_t> rest_;
+  std::span<const uint8_t> left_;
   std::string fault_;
 };
 
@@ -259,6 +259,14 @@ void VisitAs(T& field, auto& visit, const char* name, const auto&... bounds) {
   auto narrow = static_cast<Wire>(field);
   visit(name, narrow, bounds...);
   field = narrow;
+}
+
+// The number of an earlier decision, or -1.
+void VisitEarlier(std::optional<int64_t>& number, auto& visit, const char* name, int64_t than) {
+  int64_t sent = number.value_or(-1);
+  visit(name, sent, Whole{-1, than - 1});
+  number.reset();
+  if (sent != -1) number = sent;
 }
 
 CACHEINF_FIELDS(Welcome, needs_model, arithmetic)
@@ -297,8 +305,8 @@ void VisitFields(Message& m, Visit& visit) {
     visit("settings", m.settings, kNotNegative);
   } else if constexpr (std::is_same_v<Message, Frame>) {
     cacheinf::VisitFields(m.decision, visit);
-    visit("follows", m.follows, Whole{-1, m.decision.number - 1});
-    visit("committed", m.committed, Whole{-1, m.decision.number - 1});
+    VisitEarlier(m.follows, visit, "follows", m.decision.number);
+    VisitEarlier(m.committed, visit, "committed", m.decision.number);
     visit("is_shared", m.is_shared);
   } else if constexpr (std::is_same_v<Message, RemoteFrame>) {
     visit("number", m.number, kNotNegative);
@@ -312,11 +320,11 @@ void VisitFields(Message& m, Visit& visit) {
     }
     visit("picture", m.picture);
   } else if constexpr (std::is_same_v<Message, Slice>) {
-    visit("frame", m.frame, kNotNegative);
+    visit("number", m.number, kNotNegative);
     visit("transfer", m.transfer);
     visit("bytes", m.bytes);
-  } else if constexpr (std::is_same_v<Message, Answer>) {
-    visit("frame", m.frame, kNotNegative);
+  } else if constexpr (std::is_same_v<Message, Done>) {
+    visit("number", m.number, kNotNegative);
     visit("kind", m.kind);
     m.work.is_dense = m.kind == FrameDecision::Kind::kWhole;
     VisitAs<float>(m.work.active, visit, "active", kShare);
@@ -332,9 +340,9 @@ void VisitFields(Message& m, Visit& visit) {
     visit.List("outputs", m.outputs,
                [](std::vector<uint8_t>& output, auto& visit) { visit("outputs", output); });
   } else if constexpr (std::is_same_v<Message, GiveUp>) {
-    visit("frame", m.frame, kNotNegative);
+    visit("number", m.number, kNotNegative);
   } else if constexpr (std::is_same_v<Message, FrameRefusal>) {
-    visit("frame", m.frame, kNotNegative);
+    visit("number", m.number, kNotNegative);
     visit("reason", m.reason);
   } else {
     static_assert(std::is_same_v<Message, Probe>, "a message whose fields are not listed");
@@ -345,7 +353,7 @@ void VisitFields(Message& m, Visit& visit) {
 
 constexpr const char* NameOf(Kind kind) {
   constexpr const char* kNames[] = {"hello",   "welcome", "model",    "settings", "ready",
-                                    "frame",   "slice",   "answer",   "give-up",  "refusal",
+                                    "frame",   "slice",   "done",     "give-up",  "refusal",
                                     "goodbye", "profile", "schedule", "picture",  "probe"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
@@ -387,7 +395,7 @@ CACHEINF_MESSAGE(Ready)
 CACHEINF_MESSAGE(Frame)
 CACHEINF_MESSAGE(RemoteFrame)
 CACHEINF_MESSAGE(Slice)
-CACHEINF_MESSAGE(Answer)
+CACHEINF_MESSAGE(Done)
 CACHEINF_MESSAGE(GiveUp)
 CACHEINF_MESSAGE(FrameRefusal)
 CACHEINF_MESSAGE(Bye)

@@ -108,7 +108,7 @@ void Session::Take(const Message& message) {
     TakeProfile(Read<message::Profile>(message));
   } else if (Is<message::Frame>(message) && split_) {
     const auto frame = Read<message::Frame>(message);
-    if (split_->is_open() && frame.follows != -1) return Hold(message);
+    if (split_->is_open() && frame.follows) return Hold(message);
     NoteDue(message);
     split_->Take(frame);
   } else if (Is<message::RemoteFrame>(message) && remote_) {

@@ -74,7 +74,7 @@ TEST(MessagesTest, APictureNeedsFewBytesBesideIt) {
   EXPECT_EQ(read.left_ms, frame.left_ms);
   EXPECT_EQ(read.place, frame.place);
   EXPECT_EQ(read.picture, frame.picture);
-  EXPECT_LE(Encode(Answer()).size(), 40u);
+  EXPECT_LE(Encode(Done()).size(), 40u);
 }
 
 TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
@@ -171,8 +171,8 @@ TEST(MessagesTest, FieldsAreChecked) {
               s.shared.cache.growth = 65;
             }).substr(0, settings.size() + 31),
             settings + "shared is not a configuration: ");
-  EXPECT_EQ(Refusal(Answer{.work = {.active = 1.5}}),
-            "a message of kind 'answer' is invalid: active is out of bounds");
+  EXPECT_EQ(Refusal(Done{.work = {.active = 1.5}}),
+            "a message of kind 'done' is invalid: active is out of bounds");
 }
 
 // However long a list claims to be, memory is allocated only for bytes that are there.

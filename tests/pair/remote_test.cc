@@ -439,7 +439,7 @@ TEST_F(RemoteTest, ALateAnswerIsNotTakenForTheNextFrames) {
 
 TEST_F(RemoteTest, AnAnswerHasAllPixels) {
   Meet("raw");
-  message::Answer answer;
+  message::Done answer;
   for (const ValueId output : graph_->outputs) {
     const Value& value = graph_->value(output);
     const Mask none(HeightOf(value), WidthOf(value));
@@ -447,7 +447,7 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
     AppendSlice(model_->backend(), dense_.view(output), output, {0, HeightOf(value)}, none, &slice);
     AppendCodedSlice(SliceCodec::kRaw, slice, &answer.outputs.emplace_back());
   }
-  answer.frame = 1;
+  answer.number = 1;
   Say(guest_->channels.server, answer);
   is_server_busy_ = true;
   EXPECT_FALSE(Compute(guest_->channels.clock.Now() + milliseconds(30)));
