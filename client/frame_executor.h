@@ -102,6 +102,8 @@ class FrameExecutor {
   // Returns why this robot must not follow a plan in mode cacheinf, whatever server it meets; empty
   // if it may. Any thread may call it. Throws InputError as WhyNotExact does.
   std::string WhyNotFollow(const Plan& plan) const;
+  // Whether a server takes part in the next frame, if the plan wants one.
+  bool IsServerReady();
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
 
@@ -148,7 +150,6 @@ class FrameExecutor {
 
  private:
   void MakeReuse();
-  bool IsServerReady();
   void TalkToServer();
   void Join();
   void JoinRemotely();
