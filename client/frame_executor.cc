@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "common/backend/torch_call.h"
@@ -12,7 +11,6 @@
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
 #include "common/pair/remote_picture.h"
-#include "common/pair/shared_settings.h"
 #include "common/plan/cut_text.h"
 #include "common/plan/exactness.h"
 
@@ -24,31 +22,26 @@ using Mode = RobotConfig::Mode;
 // For a message, until the clock is looked at again.
 constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(100);
 
-constexpr FrameExecutor::Time kLongestWaitOfRefresh = std::chrono::milliseconds(5);  // likewise
-
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
 constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);
 
-ReuseSettings SettingsOf(const RobotConfig& config) {
-  return Resolve(config.cache, config.tracker.change);
-}
-
-StateOptions OptionsOf(const RobotConfig& config, const Graph& graph, bool may_split) {
+StateOptions OptionsOf(const RobotConfig& config, const ReuseSettings& settings, const Graph& graph,
+                       bool has_server) {
   if (graph.inputs.size() != 1) {
     throw InputError(fmt::format("model '{}' has {} inputs, but a frame can feed only one",
                                  graph.name, graph.inputs.size()));
   }
   if (!config.KeepsResults()) return {};
-  const ReuseSettings settings = SettingsOf(config);
   StateOptions options = OptionsFor(settings, graph);
-  if (!may_split) return options;
-  if (settings.is_by_warp()) {
-    throw InputError("a network cannot be split with the geometry warp");
+  const bool can_split = !settings.is_by_warp() && settings.change_policy().can_split();
+  const bool must_split = config.mode == Mode::kSplit;
+  if (must_split && !can_split) {
+    throw InputError(
+        settings.is_by_warp()
+            ? "a network cannot be split with the geometry warp"
+            : "a network cannot be split with the policy fixed and a stem: set --stem 0");
   }
-  if (!settings.change_policy().can_split()) {
-    throw InputError("a network cannot be split with the policy fixed and a stem: set --stem 0");
-  }
-  options.trades = true;
+  options.trades = can_split && (must_split || (config.mode == Mode::kCacheinf && has_server));
   return options;
 }
 
@@ -99,11 +92,13 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             bool may_split, const Clock& clock, const Clock& link_clock,
-                             ConnectToServer connect)
+                             const Clock& clock, const Clock& link_clock, ConnectToServer connect)
     : config_(config),
       model_(std::move(model)),
-      options_(OptionsOf(config, model_->graph(), may_split)),
+      shared_(SharedSettingsOf(config, model_->graph())),
+      settings_(Resolve(shared_)),
+      options_(
+          OptionsOf(config, settings_, model_->graph(), connect || !config.server.address.empty())),
       state_(model_, options_),
       clock_(clock),
       plan_(PlanOf(config, model_->graph())) {
@@ -123,9 +118,8 @@ void FrameExecutor::MakeReuse() {
     throw InputError(
         fmt::format("mode {} needs pictures, but the model takes tensors", NameOf(config_.mode)));
   }
-  const ReuseSettings settings = SettingsOf(config_);
-  auto tracker = settings.follows_camera() ? MakeTracker(config_.tracker) : nullptr;
-  reuse_.emplace(settings, graph, MakeGeometry(settings, graph, std::move(tracker)));
+  auto tracker = settings_.follows_camera() ? MakeTracker(shared_.tracker) : nullptr;
+  reuse_.emplace(settings_, graph, MakeGeometry(settings_, graph, std::move(tracker)));
 }
 
 void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
@@ -135,6 +129,7 @@ void FrameExecutor::SetPlaceOfFrames(const Rectangle& place) {
 }
 
 void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Time due) {
+  is_refresh_ = false;
   frame_ = frame;
   verdict_ = verdict;
   due_ = due;
@@ -208,6 +203,7 @@ bool FrameExecutor::TakeIdleStep(const Idle& idle) {
 
 bool FrameExecutor::Step(Time look_at, const Idle& idle) {
   if (!Advance(look_at, idle)) return false;
+  if (is_refresh_) return true;
   if (executing_ == Plan::Kind::kRemote) {
     outputs_ = remote_->outputs();
     NoteServer(Plan::Kind::kRemote, remote_->part(), remote_->times());
@@ -359,19 +355,18 @@ void FrameExecutor::LeaveStandby() {
   if (std::exchange(standby_.is_open, false)) state_.Abandon();
 }
 
-std::optional<FrameWork> FrameExecutor::Refresh(const PictureView& picture, const Verdict& verdict,
-                                                const std::function<void()>& between) {
-  if (!last_.work) return std::nullopt;  // nothing of this frame is kept
+bool FrameExecutor::BeginRefresh(const PictureView& picture, const Verdict& verdict) {
+  if (!last_.work) return false;  // nothing of this frame is kept
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
-  if (decision == nullptr) return std::nullopt;
+  if (decision == nullptr) return false;
+  is_refresh_ = true;
   if (split_) begin_ = clock_.Now();
   BeginDecision(*decision, split_ ? GiveUpAt(patience_with_refreshes_, kNever) : kNever);
-  while (!Advance(between ? clock_.Now() + kLongestWaitOfRefresh : kNever, {})) {
-    if (!between) continue;
-    (void)clock_.Now();
-    between();
-  }
+  return true;
+}
+
+FrameWork FrameExecutor::CommitRefresh() {
   if (split_) {
     std::optional<Time> took = clock_.Now() - begin_;
     if (split_->alone_since()) took.reset();
@@ -438,21 +433,17 @@ void FrameExecutor::TalkToServer() {
   (void)IsServerReady();
 }
 
-void FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
-  if (!server_) return;
+bool FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
+  if (!server_) return true;
   if (!wait_until_) {
     const std::chrono::duration<double> wait(config_.server.wait_s);
     wait_until_ = clock_.Now() + std::chrono::duration_cast<Time>(wait);
   }
-  while (true) {
-    TalkToServer();
-    if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
-    // Spreads are measured on a frame that the robot computes, so do not wait.
-    const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
-    if (lacks_spreads || clock_.Now() >= *wait_until_) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    clock_.EndWait();
-  }
+  TalkToServer();
+  if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
+  // Spreads are measured on a frame that the robot computes, so do not wait.
+  const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
+  return lacks_spreads || clock_.Now() >= *wait_until_;
 }
 
 bool FrameExecutor::IsServerReady() {
@@ -487,11 +478,11 @@ std::optional<message::Schedule> FrameExecutor::TakeSchedule() {
 
 std::string FrameExecutor::WhyNotExact(const Plan& plan,
                                        const std::string& server_arithmetic) const {
-  if (config_.cache.policy != CacheConfig::Policy::kExact) return "";
+  if (shared_.cache.policy != CacheConfig::Policy::kExact) return "";
   const std::string why_not =
       cacheinf::WhyNotExact(plan, {.robot = model_->backend().Arithmetic(),
                                    .server = server_arithmetic,
-                                   .slice_codec = config_.server.slice_codec,
+                                   .slice_codec = shared_.slice_codec,
                                    .has_foreign = HasForeign(model_->graph())});
   return why_not.empty() ? "" : fmt::format("the policy is exact, and {}", why_not);
 }
@@ -548,17 +539,17 @@ void FrameExecutor::JoinSplit() {
   if (split_) return split_->SetCuts(plan_.cuts);
   message::Settings settings = SettingsForServer();
   settings.keep = options_.keep;
-  settings.kept = options_.persistent;
+  settings.kept = options_.chosen;
   settings.cuts = plan_.cuts;
   split_.emplace(*connection_, state_, clock_, settings);
 }
 
 message::Settings FrameExecutor::SettingsForServer() const {
   message::Settings settings;
-  const bool is_exact = config_.cache.policy == CacheConfig::Policy::kExact;
+  const bool is_exact = shared_.cache.policy == CacheConfig::Policy::kExact;
   settings.takes_fastest = config_.scheme == RobotConfig::Scheme::kAuto && !is_exact;
   if (!settings.takes_fastest) settings.schemes = SchemesOf(state_.graph());
-  settings.shared = SharedSettingsOf(config_, state_.graph());
+  settings.shared = shared_;
   return settings;
 }
 

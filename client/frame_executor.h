@@ -22,10 +22,12 @@
 #include "common/pair/progress.h"
 #include "common/pair/remote_robot.h"
 #include "common/pair/server_part.h"
+#include "common/pair/shared_settings.h"
 #include "common/pair/split_robot.h"
 #include "common/plan/plan.h"
 #include "common/reuse/frame_work.h"
 #include "common/reuse/reuse.h"
+#include "common/reuse/settings.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
@@ -71,13 +73,11 @@ class FrameExecutor {
   // Takes a short step of work that no frame waits for; returns false if there is none.
   using Idle = std::function<bool()>;
 
-  // `may_split`: whether a server may ever compute some of the rows. Throws InputError if the
-  // configuration does not fit the model or forbids splitting it. `clock` tells this thread what
-  // time it is, and may be slowed; `link_clock` everybody else. Both must outlive this. `connect`:
-  // see ServerPeer.
+  // Throws InputError if the configuration does not fit the model, or is of mode split and forbids
+  // it. `clock` tells this thread what time it is, and may be slowed; `link_clock` everybody else.
+  // Both must outlive this. `connect`: see ServerPeer.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                bool may_split, const Clock& clock, const Clock& link_clock,
-                ConnectToServer connect = {});
+                const Clock& clock, const Clock& link_clock, ConnectToServer connect = {});
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
@@ -102,12 +102,15 @@ class FrameExecutor {
   // Returns why this robot must not follow a plan in mode cacheinf, whatever server it meets; empty
   // if it may. Any thread may call it. Throws InputError as WhyNotExact does.
   std::string WhyNotFollow(const Plan& plan) const;
+  // Whether a server takes part in the next frame, if the plan wants one.
+  bool IsServerReady();
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
 
-  // Takes up a new server and lets go of a lost one. Call between frames. At the start of a run it
-  // also waits for a server and, if a schedule is wanted, until `has_plans`.
-  void MeetServer(const std::function<bool()>& has_plans = {});
+  // Takes up a new server and lets go of a lost one. Call between frames. Returns false while, at
+  // the start of a run, a server must still be waited for and, if a schedule is wanted, for
+  // `has_plans`: call it again soon.
+  bool MeetServer(const std::function<bool()>& has_plans = {});
 
   // From now on frames lie here in the model's picture. Kept results are of other frames.
   void SetPlaceOfFrames(const Rectangle& place);
@@ -123,13 +126,14 @@ class FrameExecutor {
   // makes up for it.
   void Begin();
   bool Step(Time look_at = kNever, const Idle& idle = {});
-  // Ends a frame that was executed. The result is valid until the next Decide or Refresh.
+  // Ends a frame that was executed. The result is valid until the next Decide or BeginRefresh.
   const Execution& Commit();
   const Execution& last() const { return last_; }
 
-  // Executes what is left for idle time, where results are kept. Calls `between` between two steps.
-  std::optional<FrameWork> Refresh(const PictureView& picture, const Verdict& verdict,
-                                   const std::function<void()>& between = {});
+  // Begins what is left for idle time, where results are kept; steps and CommitRefresh follow.
+  // Returns false if there is nothing. REQUIRES: the last frame was committed.
+  bool BeginRefresh(const PictureView& picture, const Verdict& verdict);
+  FrameWork CommitRefresh();
 
   // Takes a step of keeping warm what is kept, for use in idle time after a frame. Returns false if
   // nothing is due.
@@ -146,7 +150,6 @@ class FrameExecutor {
 
  private:
   void MakeReuse();
-  bool IsServerReady();
   void TalkToServer();
   void Join();
   void JoinRemotely();
@@ -174,6 +177,8 @@ class FrameExecutor {
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
+  const SharedSettings shared_;
+  const ReuseSettings settings_;
   const StateOptions options_;
   ModelState state_;
   // Keeps no results, so it runs a whole frame faster than `state_`.
@@ -195,6 +200,7 @@ class FrameExecutor {
   ModelState* computing_ = nullptr;  // kLocal: this state
   Time give_up_at_ = kNever;         // else: when to wait for the server no longer
   ChangedWork done_;
+  bool is_refresh_ = false;  // what began last
 
   // Of keeping `state_` warm while a server answers.
   struct Standby {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -20,7 +21,6 @@
 #include "common/plan/plan_chooser.h"
 #include "common/plan/plan_evidence.h"
 #include "common/plan/profile.h"
-#include "common/reuse/settings.h"
 
 namespace cacheinf {
 namespace {
@@ -29,12 +29,8 @@ using std::chrono::nanoseconds;
 
 constexpr size_t kLargestSchedule = size_t{64} << 20;
 
-bool MaySplit(const RobotConfig& config, bool has_server) {
-  if (config.mode == RobotConfig::Mode::kSplit) return true;
-  if (config.mode != RobotConfig::Mode::kCacheinf || !has_server) return false;
-  const ReuseSettings settings = Resolve(config.cache, config.tracker.change);
-  return !settings.is_by_warp() && settings.change_policy().can_split();
-}
+// For a server's part in a refresh, until the caller may look around.
+constexpr nanoseconds kLongestWaitOfRefresh = std::chrono::milliseconds(5);
 
 bool Fits(const PictureFit& fit, const Picture& picture) {
   return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
@@ -73,7 +69,7 @@ struct Robot::Smaller {
   Smaller(const SmallerModel& smaller, const RobotConfig& config, const Graph& first,
           const Clock& clock, const Clock& link_clock)
       : name(smaller.name),
-        executor(smaller.model, config.WithoutServer(), /*may_split=*/false, clock, link_clock),
+        executor(smaller.model, config.WithoutServer(), clock, link_clock),
         reader(smaller, first, config.model_config.decoder) {}
 
   std::string name;
@@ -87,9 +83,8 @@ Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& conf
              const Clock& clock, ConnectToServer connect, const SmallerModels& smaller)
     : config_(config),
       clock_(ParseEmulation(config.server.emulate).slowdown, clock),
-      executor_(std::make_unique<FrameExecutor>(
-          std::move(model), config, MaySplit(config, connect || !config.server.address.empty()),
-          clock_, clock, std::move(connect))),
+      executor_(std::make_unique<FrameExecutor>(std::move(model), config, clock_, clock,
+                                                std::move(connect))),
       reader_(state().graph(), config.model_config.decoder),
       schedules_(std::make_unique<ScheduleReader>(
           state().graph(), state().layout(),
@@ -135,7 +130,10 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
 
 void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   clock_.EndWait();
-  executor_->MeetServer([this] { return HasSchedule(); });
+  while (!executor_->MeetServer([this] { return HasSchedule(); })) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    clock_.EndWait();
+  }
   begin_ = clock_.Now();
   Fit(frame);
   frame_ = &frame;
@@ -167,7 +165,15 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Ver
   clock_.EndWait();
   const auto begin = clock_.Now();
   std::optional<FrameWork> work;
-  if (!is_tracked_) work = answering().Refresh(fitted_picture(), verdict, between);
+  if (!is_tracked_ && answering().BeginRefresh(fitted_picture(), verdict)) {
+    while (
+        !answering().Step(between ? clock_.Now() + kLongestWaitOfRefresh : FrameExecutor::kNever)) {
+      if (!between) continue;
+      (void)clock_.Now();
+      between();
+    }
+    work = answering().CommitRefresh();
+  }
   const nanoseconds took = clock_.Now() - begin;
   if (chooser_) TryMoving();
   if (!work) return std::nullopt;

@@ -87,7 +87,8 @@ class Robot {
 
   // The same in steps of one stage at most, so that between two of them the caller can look at the
   // clock and at newer frames. A step returns the answer once it is there; it waits for a server at
-  // most until `look_at`, and meanwhile takes steps of `idle` (FrameExecutor::Step). REQUIRES: the
+  // most until `look_at`, and meanwhile takes steps of `idle` (FrameExecutor::Step). Only the first
+  // Begin waits, for a server, as long as the configuration wants (server.wait_s). REQUIRES: the
   // frame lives until it is answered.
   void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {});
   std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max(),
@@ -103,9 +104,10 @@ class Robot {
     std::chrono::nanoseconds took{};
   };
   // Prepares for the next frame once the answer to this one is out, and in mode cacheinf tries now
-  // and then how well answers move. Returns nothing if there was nothing to prepare. `verdict` is
-  // the next frame's, as far as it is known. REQUIRES: the frame of the last Process, which
-  // answered it.
+  // and then how well answers move. Takes all its steps, as no answer is due but those that
+  // `between` may give: it is called between two of them. Returns nothing if there was nothing to
+  // prepare. `verdict` is the next frame's, as far as it is known. REQUIRES: the frame of the last
+  // Process, which answered it.
   std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {},
                                    const std::function<void()>& between = {});
 

@@ -83,11 +83,8 @@ std::optional<double> WinogradDifference(const ProfileRequest& request, const Fi
 // Everything that shares and times depend on, except for the machine.
 std::string SettingsText(const ProfileRequest& request) {
   SharedSettings settings = request.settings;
-  nlohmann::ordered_json json = {
-      {"cache", nlohmann::ordered_json::parse(WriteJson(settings.cache.Fields()))},
-      {"tracker", NameOf(settings.tracker.kind)},
-      {"threshold", settings.tracker.change.threshold},
-      {"most_scores", settings.most_scores}};
+  auto json = nlohmann::ordered_json::parse(WriteJson(settings.Fields()));
+  json.erase("slice_codec");  // a profile's own field
   // Then both sides have the same schemes.
   if (settings.cache.policy == CacheConfig::Policy::kExact) {
     json["winograd_layers"] = WinogradLayersOf(*request.graph);

@@ -88,10 +88,11 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
 }
 
 struct Guest {
-  Guest(std::unique_ptr<Link> link, const Clock& link_clock, ModelStore& store, const Clock& clock,
-        RemoteServer::OnPicture on_picture, Session::Solve solve)
+  Guest(std::unique_ptr<Link> link, const Clock& link_clock, ModelStore& store, SlowWork& slow_work,
+        const Clock& clock, RemoteServer::OnPicture on_picture, Session::Solve solve)
       : channel(std::move(link), link_clock),
-        session(channel, store, clock, BitsId(), std::move(on_picture), std::move(solve)) {
+        session(channel, store, slow_work, clock, BitsId(), std::move(on_picture),
+                std::move(solve)) {
     channel.StartPumping();
   }
 
@@ -129,7 +130,7 @@ class Server {
     Door door(accept);
     while (!stop()) {
       for (std::unique_ptr<Link>& link : door.Take()) Welcome(std::move(link));
-      if (!Advance()) Rest();
+      if (!Advance()) Pause();
       SayGoodbye();
       if (!config_.once) continue;
       if (served_ > 0 && guests_.empty()) break;
@@ -175,8 +176,8 @@ class Server {
                               const std::atomic<bool>& stop) {
       return schedules_.Make(model, settings, robot_profile, send_rough, stop);
     };
-    guests_.emplace_back(std::move(link), clock_, store_, computing_clock_, std::move(on_picture),
-                         solve);
+    guests_.emplace_back(std::move(link), clock_, store_, slow_work_, computing_clock_,
+                         std::move(on_picture), solve);
   }
 
   // Computes a stage or a few of every session that has one. Returns whether any had.
@@ -195,7 +196,7 @@ class Server {
     return was_busy;
   }
 
-  void Rest() {
+  void Pause() {
     if (guests_.size() == 1) {
       guests_.front().channel.WaitForMessage(clock_.Now() + kLook);
     } else {
@@ -228,6 +229,7 @@ class Server {
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
   ScheduleMaker schedules_;
+  SlowWork slow_work_;  // uses the two above
   std::list<Guest> guests_;
   int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;

@@ -14,7 +14,7 @@ bool MeetInTime(const BufferRequest& a, const BufferRequest& b) {
 size_t LargestSumAtOneStep(std::span<const BufferRequest> requests) {
   std::map<int, ptrdiff_t> change_at_step;
   for (const BufferRequest& request : requests) {
-    if (request.persistent) continue;
+    if (request.kept) continue;
     change_at_step[request.first_step] += static_cast<ptrdiff_t>(AlignedFloats(request.floats));
     change_at_step[request.last_step + 1] -= static_cast<ptrdiff_t>(AlignedFloats(request.floats));
   }
@@ -78,9 +78,9 @@ ArenaPlan PlanArena(std::span<const BufferRequest> requests) {
 
   std::vector<size_t> shared;
   for (size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].persistent) {
-      plan.offsets[i] = plan.persistent_floats;
-      plan.persistent_floats += AlignedFloats(requests[i].floats);
+    if (requests[i].kept) {
+      plan.offsets[i] = plan.kept_floats;
+      plan.kept_floats += AlignedFloats(requests[i].floats);
     } else {
       shared.push_back(i);
     }
@@ -92,11 +92,11 @@ ArenaPlan PlanArena(std::span<const BufferRequest> requests) {
   for (size_t i : shared) {
     const size_t offset = buffers.TightestOffset(requests[i]);
     buffers.Place(i, offset);
-    plan.offsets[i] = plan.persistent_floats + offset;
+    plan.offsets[i] = plan.kept_floats + offset;
   }
 
-  plan.floats = plan.persistent_floats + buffers.end();
-  plan.lower_bound_floats = plan.persistent_floats + LargestSumAtOneStep(requests);
+  plan.floats = plan.kept_floats + buffers.end();
+  plan.lower_bound_floats = plan.kept_floats + LargestSumAtOneStep(requests);
   return plan;
 }
 

@@ -22,14 +22,14 @@ struct BufferRequest {
   int first_step = 0;
   int last_step = 0;
   // Its memory is never given to another buffer, whatever the steps.
-  bool persistent = false;
+  bool kept = false;
 };
 
 struct ArenaPlan {
   std::vector<size_t> offsets;  // in floats, one per request
   size_t floats = 0;            // of the whole arena
-  size_t persistent_floats = 0;
-  // No plan can be smaller: the persistent buffers plus the largest sum of the others at one step.
+  size_t kept_floats = 0;
+  // No plan can be smaller: the kept buffers plus the largest sum of the others at one step.
   size_t lower_bound_floats = 0;
 };
 

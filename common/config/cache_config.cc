@@ -68,6 +68,23 @@ FieldTable CacheConfig::Fields() {
   };
 }
 
+FieldTable FieldsOf(TrackerConfig& tracker) {
+  return {
+      Field{"tracker", MakeChoice(tracker.kind),
+            "How to follow a moving camera: by a homography, or by one translation found from "
+            "blocks.",
+            "Use block if the camera only shifts and blocks are faster; calibrate tries both."}
+          .Flag("--tracker"),
+      Field{"threshold", &tracker.change.threshold,
+            "The difference, as a share of full scale, at which the picture counts as changed. It "
+            "is the mean over a cell of 4x4 pixels, against what is stored; 0: any byte that "
+            "differs. Not used with a stem or under the policy exact.",
+            "Lower it if small or faint things are missed, raise it for a noisy camera."}
+          .Between(0, 1)
+          .Flag("--threshold"),
+  };
+}
+
 void CacheConfig::Check(std::string_view name) const {
   CacheConfig copy = *this;
   CheckBounds(name, copy.Fields());

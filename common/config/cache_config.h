@@ -7,6 +7,7 @@
 
 #include "common/base/words.h"
 #include "common/config/fields.h"
+#include "common/config/tracker_config.h"
 
 namespace cacheinf {
 
@@ -36,6 +37,9 @@ struct CacheConfig {
   // Throws InputError that names the key, starting with `name`.
   void Check(std::string_view name) const;
 };
+
+// Those of a tracker that have keys. The table points into the tracker's configuration.
+FieldTable FieldsOf(TrackerConfig& tracker);
 
 constexpr Words<3> WordsOf(CacheConfig::Policy) { return {"exact", "change", "fixed"}; }
 constexpr Words<3> WordsOf(CacheConfig::Geometry) { return {"canvas", "none", "warp"}; }

@@ -271,20 +271,7 @@ FieldTable RobotConfig::Fields() {
 // The cache's fields, and those that say how its changes are found.
 FieldTable RobotConfig::CacheFields() {
   FieldTable fields = cache.Fields();
-  const FieldTable more = {
-      Field{"tracker", MakeChoice(tracker.kind),
-            "How to follow a moving camera: by a homography, or by one translation found from "
-            "blocks.",
-            "Use block if the camera only shifts and blocks are faster; calibrate tries both."}
-          .Flag("--tracker"),
-      Field{"threshold", &tracker.change.threshold,
-            "The difference, as a share of full scale, at which the picture counts as changed. It "
-            "is the mean over a cell of 4x4 pixels, against what is stored; 0: any byte that "
-            "differs. Not used with a stem or under the policy exact.",
-            "Lower it if small or faint things are missed, raise it for a noisy camera."}
-          .Between(0, 1)
-          .Flag("--threshold"),
-  };
+  const FieldTable more = FieldsOf(tracker);
   fields.insert(fields.begin() + 2, more.begin(), more.end());
   return fields;
 }

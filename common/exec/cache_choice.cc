@@ -233,7 +233,7 @@ class Search {
       if (!graph_.value(value).is_constant()) choice.kept.push_back(value);
     }
     size_t floats = layout_.arena_floats - layout_.constant_floats;
-    if (held_twice_) floats += layout_.persistent_floats - layout_.constant_floats;
+    if (held_twice_) floats += layout_.kept_floats - layout_.constant_floats;
     choice.bytes = floats * sizeof(float);
     choice.extra_work = work_of_all_ > 0.0 ? work_ / work_of_all_ - 1.0 : 0.0;
     return choice;
@@ -251,7 +251,7 @@ class Search {
       }
       std::vector<bool> without = *Without(best.value);
       Layout layout = PlanLayout(graph_, Listed(without), Keep::kChosen);
-      const size_t scratch_floats = layout.arena_floats - layout.persistent_floats;
+      const size_t scratch_floats = layout.arena_floats - layout.kept_floats;
       if (static_cast<double>(scratch_floats) > most_scratch_floats) continue;
       chosen_ = std::move(without);
       layout_ = std::move(layout);
@@ -312,7 +312,7 @@ CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes, std::span<cons
   CacheChoice best = Search(start).Run(budget_bytes, 0.0);
   if (best.bytes <= budget_bytes) return best;
   const Layout dense = PlanLayout(graph, {}, Keep::kListed);
-  const auto shared_floats = static_cast<double>(dense.arena_floats - dense.persistent_floats);
+  const auto shared_floats = static_cast<double>(dense.arena_floats - dense.kept_floats);
   for (const double limit : kScratchLimits) {
     CacheChoice choice = Search(start).Run(budget_bytes, limit * shared_floats);
     if (IsBetter(choice, best, budget_bytes)) best = std::move(choice);

@@ -152,7 +152,7 @@ void FrameMasks::ForgetComputed() {
 // forced, for every size.
 void FrameMasks::SetForced(ConstMaskView forced) {
   has_forced_ = forced.words != nullptr && picture_.exists() && !IsEmpty(forced);
-  forces_rest_ = has_forced_ && forced.Test(0, 0);
+  forces_others_ = has_forced_ && forced.Test(0, 0);
   if (!has_forced_) return;
   sets_.Write(forced, picture_);
   for (const Size& size : sizes_) {
@@ -217,31 +217,15 @@ void FrameMasks::Follow(OpId op) {
 }
 
 PixelRunArgs FrameMasks::Activate(OpId op) {
-  OfValue& output = OutputOf(op);
   if (peer_) AddEntered(op);
-  if (IsFixed(op) && IsMine(op) && !output.may_be_stale) {
-    output.changed = FixedOf(output);  // the runs of a shared set are found once
-  } else {
-    FindActive(op);
-    for (const ValueId id : graph_.operators[op].outputs) {
-      if (!IsMine(op)) KeepRows(RowsOf(id), values_[id].own);
-    }
-  }
+  FindActive(op);
   PixelRunArgs args;
-  args.active = output.changed;
   FindTest(op, &args);
-  if (operators_[op].prepares_input && !args.has_test) {
-    // Whatever is computed from an input later reads it as it is now, around the changes too.
-    args.active = ScratchOf(output);
-    sets_.Clear(args.active);
-    sets_.FillIfAny(output.changed, args.active);
-    KeepRows(RowsOf(graph_.operators[op].outputs[0]), args.active);
-  }
+  args.active = FindRun(op, args.has_test);
   return args;
 }
 
-// stale += rows of mine that this side did not hold. Under kChange also those that it received:
-// they are within the threshold of what the peer's inputs give.
+// stale += rows of mine that this side did not hold in the last frame
 void FrameMasks::AddEntered(OpId op) {
   const bool trusts_received = policy_.kind != ChangePolicy::Kind::kChange;
   for (const ValueId id : graph_.operators[op].outputs) {
@@ -261,7 +245,7 @@ void FrameMasks::AddEntered(OpId op) {
   }
 }
 
-// reached
+// reached = pixels that read a changed pixel of an input
 void FrameMasks::AddReached(OpId op, PixelSet output) {
   for (const Read& read : operators_[op].reads) {
     const PixelSet changed = values_[read.value].changed;
@@ -270,8 +254,19 @@ void FrameMasks::AddReached(OpId op, PixelSet output) {
   }
 }
 
-// active, in all rows: reached ∪ forced ∪ stale
+// active = (reached ∪ forced ∪ stale) ∩ mine
 void FrameMasks::FindActive(OpId op) {
+  OfValue& output = OutputOf(op);
+  if (IsFixed(op) && IsMine(op) && !output.may_be_stale) {
+    output.changed = FixedOf(output);  // the runs of a shared set are found once
+    return;
+  }
+  FindActiveInAllRows(op);
+  if (IsMine(op)) return;
+  for (const ValueId id : graph_.operators[op].outputs) KeepRows(RowsOf(id), values_[id].own);
+}
+
+void FrameMasks::FindActiveInAllRows(OpId op) {
   OfValue& output = OutputOf(op);
   output.changed = output.own;
   if (IsFixed(op)) {
@@ -291,7 +286,7 @@ void FrameMasks::FindActive(OpId op) {
   }
 }
 
-// Which pixels the run leaves out of changed.
+// changed = active less those that are not stale and that a test finds unchanged; the run does it
 void FrameMasks::FindTest(OpId op, PixelRunArgs* args) const {
   using Kind = ChangePolicy::Kind;
   const OfOperator& tested = operators_[op];
@@ -307,6 +302,17 @@ void FrameMasks::FindTest(OpId op, PixelRunArgs* args) const {
   const OfValue& output = OutputOf(op);
   if (output.may_be_stale) args->untested = output.stale;
   if (IsForced(output)) args->forced = ForcedOf(output);
+}
+
+// run = active; mine, if any pixel is active, where an input is prepared and nothing tested
+PixelSet FrameMasks::FindRun(OpId op, bool has_test) {
+  const OfValue& output = OutputOf(op);
+  if (!operators_[op].prepares_input || has_test) return output.changed;
+  const PixelSet run = ScratchOf(output);
+  sets_.Clear(run);
+  sets_.FillIfAny(output.changed, run);
+  KeepRows(RowsOf(graph_.operators[op].outputs[0]), run);
+  return run;
 }
 
 // needed, computed
@@ -353,12 +359,6 @@ void FrameMasks::Commit() {
   if (peer_) peer_->Commit();
 }
 
-// For each operator that has not run, stale += active in all rows.
-//
-// Alone, that is all: it changes for its readers when it is computed. With a peer they must become
-// stale too, for by then the peer may have written pixels that come out unchanged here. So must
-// what reads rows of which this side knows nothing: those that have not arrived, and those that it
-// would not have computed.
 void FrameMasks::Abandon(OpId op) {
   // What the stem brings is less than what reaches its end, but is not known yet.
   if (!is_fixed_known_ && stem_size_ > 0) policy_.kind = ChangePolicy::Kind::kExact;
@@ -367,58 +367,68 @@ void FrameMasks::Abandon(OpId op) {
       Follow(id);
       continue;
     }
-    const bool is_missed = id >= op;
-    if (is_missed) FindActive(id);
-    for (const ValueId output : graph_.operators[id].outputs) {
-      if (is_missed) AddStale(output, values_[output].own);
-      if (peer_) {
-        if (is_missed) peer_->KeepLastRows(output, RowsOf(output));
-        AddUnknownRows(output);
-      } else if (is_missed) {
-        sets_.Clear(values_[output].own);
-      }
-    }
+    if (id >= op) AddMissed(id);
+    if (peer_) AddUnknownRows(id);
   }
   Commit();
 }
 
-void FrameMasks::AddUnknownRows(ValueId id) {
-  const PixelSet changed = values_[id].own;
-  some_rows_.assign(static_cast<size_t>(changed.height), 0);
-  for (int y = 0; y < changed.height; ++y) {
-    some_rows_[static_cast<size_t>(y)] = peer_->row(id, y) == PeerRows::kUnknown ? 1 : 0;
+// stale += active in all rows; alone, changed = nothing
+void FrameMasks::AddMissed(OpId op) {
+  FindActiveInAllRows(op);
+  for (const ValueId id : graph_.operators[op].outputs) {
+    AddStale(id, values_[id].own);
+    peer_ ? peer_->KeepLastRows(id, RowsOf(id)) : sets_.Clear(values_[id].own);
   }
-  sets_.FillRows(changed, some_rows_);
+}
+
+// changed += rows that this side neither computed nor received
+void FrameMasks::AddUnknownRows(OpId op) {
+  for (const ValueId id : graph_.operators[op].outputs) {
+    const PixelSet changed = values_[id].own;
+    some_rows_.assign(static_cast<size_t>(changed.height), 0);
+    for (int y = 0; y < changed.height; ++y) {
+      some_rows_[static_cast<size_t>(y)] = peer_->row(id, y) == PeerRows::kUnknown ? 1 : 0;
+    }
+    sets_.FillRows(changed, some_rows_);
+  }
 }
 
 // ------------------------------------------------------------------------------------------
 // What is stored becomes stale.
 
-// stale = shifted(stale) ∪ what came in ∪ what reads what came into inner values
+// stale = shifted(stale) ∪ lost
 void FrameMasks::Shift(std::span<const ShiftedMap> maps) {
   for (OfValue& value : values_) {
     if (!value.own.exists()) continue;
     value.changed = value.own;
     sets_.Clear(value.own);
   }
-  const auto shift = [&](ValueId id) {
-    const ShiftedMap& map = maps[id];
-    if (map.is_known) sets_.Shift(values_[id].stale, map.shift.rows, map.shift.columns);
-    if (peer_) peer_->Shift(id, map, ScratchOf(values_[id]));
-  };
   for (const ValueId input : graph_.inputs) {
-    if (maps[input].is_known) shift(input);
+    if (maps[input].is_known) ShiftStored(input, maps[input]);
   }
   for (OpId op = 0; op < static_cast<OpId>(operators_.size()); ++op) {
     for (const ValueId id : graph_.operators[op].outputs) {
-      if (IsKept(op)) shift(id);
-      const PixelSet lost = IsKept(op) ? ScratchOf(values_[id]) : values_[id].own;
-      sets_.Fill(lost);
-      if (maps[id].is_known) sets_.ClearRectangle(lost, maps[id].kept_rows, maps[id].kept_columns);
-      AddReached(op, lost);
+      if (IsKept(op)) ShiftStored(id, maps[id]);
+      const PixelSet lost = FindLost(op, id, maps[id]);
       if (IsKept(op)) AddStale(id, lost);
     }
   }
+}
+
+void FrameMasks::ShiftStored(ValueId id, const ShiftedMap& map) {
+  if (map.is_known) sets_.Shift(values_[id].stale, map.shift.rows, map.shift.columns);
+  if (peer_) peer_->Shift(id, map, ScratchOf(values_[id]));
+}
+
+// lost = what the shifted map no longer holds ∪ what reads lost pixels of inner values, of which it
+// is `changed` here
+PixelSet FrameMasks::FindLost(OpId op, ValueId id, const ShiftedMap& map) {
+  const PixelSet lost = IsKept(op) ? ScratchOf(values_[id]) : values_[id].own;
+  sets_.Fill(lost);
+  if (map.is_known) sets_.ClearRectangle(lost, map.kept_rows, map.kept_columns);
+  AddReached(op, lost);
+  return lost;
 }
 
 void FrameMasks::MarkAll(bool stale) {
@@ -470,10 +480,17 @@ PixelSet FrameMasks::Unsent(ValueId value) {
   return unsent;
 }
 
-// changed += (stale ∪ what this side changed in its parts in this frame) ∩ rows
-//            ∪ what arrived, less small changes
-// stale   -= rows
 void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
+  TakeRows(value, rows);
+  const PixelSet arrived = ScratchOf(values_[value]);
+  sets_.Clear(arrived);
+  sets_.AddWritten(pixels, rows, arrived);
+  TakePixels(value, arrived);
+}
+
+// changed += (stale ∪ what this side changed in its parts) ∩ rows
+// stale   -= rows
+void FrameMasks::TakeRows(ValueId value, Range rows) {
   const OfValue& received = values_[value];
   sets_.AddRows(received.stale, rows, received.own);
   for (const ValueId writer : peer_->writers(value)) {
@@ -481,19 +498,19 @@ void FrameMasks::Receive(ValueId value, Range rows, ConstMaskView pixels) {
   }
   sets_.ClearRows(received.stale, rows);
   peer_->SetRows(value, rows, PeerRows::kReceived);
+}
 
-  const PixelSet arrived = ScratchOf(received);
-  sets_.Clear(arrived);
-  sets_.AddWritten(pixels, rows, arrived);
+// changed += arrived, of an input less small changes that are forced
+// stale(its parts) += arrived, under kChange
+void FrameMasks::TakePixels(ValueId value, PixelSet arrived) {
+  const OfValue& received = values_[value];
   peer_->Arrive(value, arrived);
-  // Readers of its parts may have run. Under kExact both sides compute the same; under kFixed
-  // nothing is promised of inputs.
+  // Under kExact both sides compute the same; under kFixed nothing is promised of inputs.
   if (policy_.kind == ChangePolicy::Kind::kChange) {
     for (const ValueId part : peer_->parts(value)) {
       if (values_[part].stale.exists()) AddStale(part, arrived);
     }
   }
-  // What a refresh brings of a picture changes nothing beyond the refreshed pixels.
   const bool is_input = graph_.value(value).producer == kNone;
   if (is_input && StoresSmallChanges(received)) sets_.Remove(ForcedOf(received), arrived);
   sets_.Add(arrived, received.own);

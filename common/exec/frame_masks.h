@@ -21,45 +21,86 @@ namespace cacheinf {
 // Finds which pixels of every value are active in a frame, operator by operator as the state goes
 // through the graph. The constructor makes everything; a frame allocates nothing.
 //
-// When an operator's turn comes, for its output v:
+// Below, v is a kept value (or a graph input), u one that is not kept, and `mine` the rows that
+// this side computes in the frame: without a peer, all. Each equation is the function beside it.
 //
-//   stale(v)  += rows of `mine` that this side did not hold in the last frame
-//   reached(v) = pixels that read a changed pixel of an input
-//   forced(v)  = pixels that lie over a forced one; all of a value that shows no picture (a gate,
-//                say), if the first pixel is forced
-//   active(v)  = (reached(v) ∪ forced(v) ∪ stale(v)) ∩ mine
-//   changed(v) = active(v) less what a test finds unchanged; reached(v) if v is not kept
+// A frame begins:
+//
+//   changed(input) = as the caller says                                        Begin
+//   computed(u)    = nothing                                                   ForgetComputed
+//   forced(v)      = pixels over a forced one of the picture; all of a value   SetForced
+//                    that shows no picture (a gate, say), if the first pixel
+//                    is forced
+//
+// An operator's turn comes, whose output is kept:
+//
+//   stale(v)  += rows of `mine` that this side did not hold in the last frame  AddEntered
+//   reached(v) = pixels that read a changed pixel of an input                  AddReached
+//   active(v)  = (reached(v) ∪ forced(v) ∪ stale(v)) ∩ mine                    FindActive
+//   run(v)     = active(v); `mine`, if any pixel is active, where the operator FindRun
+//                prepares an input and tests nothing: later frames read its
+//                other pixels as they are now
+//   changed(v) = active(v) less those that are not stale and that a test finds FindTest
+//                unchanged
+//
+// or is not kept:
+//
+//   changed(u) = reached(u)                                                    Follow
 //
 // Before it runs, for the inner operators of its stage, from the last to the first:
 //
-//   needed(u)   = pixels that needed or active ones of the stage read, less computed(u)
+//   needed(u)   = pixels that needed or active ones of the stage read, less    FindNeeded
+//                 computed(u)
 //   computed(u) += needed(u)
 //
-// After it has run:
+// After it has run, and for an input at the frame's beginning:
 //
-//   stale(v)  -= mine
+//   stale(v)  -= mine                                                          Store
 //   unsent(v) += (changed(v) ∪ small changes that forced(v) stored) ∩ mine
 //
-// `mine` is the rows that this side computes: without a peer, all. Before the first frame all is
-// stale. Stale pixels are stored whatever they come out as, and count as changed.
+// Before the first frame all is stale. A forced pixel is stored even if the policy calls its change
+// none; that change goes no further. A value that is no map, or that no local operator computes, is
+// active as a whole or not at all. Under kFixed all maps over the picture that have one size, those
+// of the stem excepted, share
 //
-// A value that is no map, or that no local operator computes, is active as a whole or not at all.
+//   fixed(size) = grown(changed pixels of the inputs, or of what the stem      FindFixed
+//                 brings) ∪ forced
 //
-// Under kFixed all maps over the picture that have one size, those of the stem excepted, share
+// which takes the place of reached(v) ∪ forced(v), and no pixel of them is tested.
 //
-//   fixed(size) = grown(changed pixels of the inputs, or of what the stem brings) ∪ forced
+// If a frame is abandoned, for each operator in turn:
 //
-// which takes the place of reached(v) ∪ forced(v).
+//   stale(v)  += active(v) in all rows, if it did not run                      AddMissed
+//   changed(v) = nothing, if it did not run: its readers see the change when
+//                the next frame computes it
 //
-// With a peer, a side knows only what becomes of the rows that it computes or receives. It cannot
-// infer which pixels of other rows are stale: a pixel may change on the peer and come back to the
-// value stored here, so that a test finds no change and the peer never hears of it. So these are
-// computed whole: a row that this side did not hold in the frame before; what reads rows that an
-// abandoned frame still waited for; and, under kChange, a row that had arrived, since it is what
-// the peer's inputs give. Rows that stay cost only what changed in them.
+// If the stored maps are shifted, from the first operator to the last:
 //
-// Unsent pixels are all that changes in a row that arrives: what reads it here was computed while
-// the row was held, or arrived itself, or is computed whole.
+//   lost(v)  = what the shifted map no longer holds ∪ what reads lost pixels   FindLost
+//              of inner values
+//   stale(v) = shifted(stale(v)) ∪ lost(v)                                     Shift
+//
+// With a peer, a side does not know which pixels of the peer's rows are stale here. Say that a
+// pixel changes on the peer, and three frames later comes back to the value that is stored here: no
+// test finds a change, so it is not sent, but what read it here was computed from something else.
+// So a side relies only on rows that it has held in every frame since they were last computed
+// whole:
+//
+// - A row that this side did not hold in the last frame is computed whole (AddEntered). It held
+//   those that it computed, and those that it received. Under kChange received ones do not count:
+//   they are what the peer's inputs gave, which is within the threshold of what this side's give.
+// - When a frame is abandoned, changed(v) is active(v) of what did not run, and all of the rows
+//   that had not arrived (AddUnknownRows). So what reads these becomes stale, too.
+//
+// When rows arrive, of which the peer has computed all that was active:
+//
+//   changed(v) += (stale(v) ∪ what this side changed in its parts) ∩ rows      TakeRows
+//   stale(v)   -= rows
+//   changed(v) += the pixels that arrived; of an input, less small changes     TakePixels
+//                 that are forced
+//   stale(part of v) += the pixels that arrived, under kChange: what reads the part may have run
+//
+// Nothing else in these rows has changed for who reads them here, as this side has held them since.
 class FrameMasks {
  public:
   // `trades`: whether there is a peer. All else must outlive this.
@@ -186,7 +227,7 @@ class FrameMasks {
   void KeepRows(Range rows, PixelSet set);
 
   bool IsForced(const OfValue& value) const {
-    return value.shows_picture ? has_forced_ : forces_rest_;
+    return value.shows_picture ? has_forced_ : forces_others_;
   }
   PixelSet ForcedOf(const OfValue& value) const {
     return value.shows_picture ? sizes_[value.size].forced : AllOf(value);
@@ -205,11 +246,18 @@ class FrameMasks {
   void AddEntered(OpId op);
   void AddReached(OpId op, PixelSet output);
   void FindActive(OpId op);
+  void FindActiveInAllRows(OpId op);
   void FindTest(OpId op, PixelRunArgs* args) const;
+  PixelSet FindRun(OpId op, bool has_test);
   void AddNeeded(OpId reader, PixelSet pixels);
   bool ReadsStale(OpId op, PixelSet pixels);
   void Store(ValueId id);
-  void AddUnknownRows(ValueId id);
+  void AddMissed(OpId op);
+  void AddUnknownRows(OpId op);
+  PixelSet FindLost(OpId op, ValueId id, const ShiftedMap& map);
+  void ShiftStored(ValueId id, const ShiftedMap& map);
+  void TakeRows(ValueId value, Range rows);
+  void TakePixels(ValueId value, PixelSet arrived);
 
   const Graph& graph_;
   const Layout& layout_;
@@ -227,7 +275,7 @@ class FrameMasks {
   size_t stem_size_ = 0;  // in operators
   bool is_fixed_known_ = false;
   bool has_forced_ = false;
-  bool forces_rest_ = false;  // what shows no picture
+  bool forces_others_ = false;  // what shows no picture
 };
 
 }  // namespace cacheinf

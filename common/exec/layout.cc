@@ -28,15 +28,15 @@ bool LiesInLogicalOrder(const Shape& shape, const Strides& strides) {
 
 class LayoutPlanner {
  public:
-  LayoutPlanner(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep)
+  LayoutPlanner(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep)
       : graph_(graph),
         keep_(keep),
         is_needed_(graph.values.size(), false),
         keeps_buffer_(graph.values.size(), keep == Keep::kAllApart),
-        is_chosen_(graph.values.size(), keep == Keep::kAll),
+        lies_kept_(graph.values.size(), keep == Keep::kAll),
         spots_(graph.values.size()) {
     FindNeeded();
-    FindKeepers(persistent);
+    FindKeepers(chosen);
     PlaceConcatenated();
     PlaceOthers();
   }
@@ -86,10 +86,10 @@ class LayoutPlanner {
     for (ValueId id : graph_.outputs) is_needed_[id] = true;
   }
 
-  void FindKeepers(const std::vector<ValueId>& persistent) {
-    if (keep_ == Keep::kChosen) is_chosen_ = AlwaysKept(graph_);
-    std::vector<bool>& is_persistent = keep_ == Keep::kChosen ? is_chosen_ : keeps_buffer_;
-    for (ValueId id : persistent) is_persistent[id] = true;
+  void FindKeepers(const std::vector<ValueId>& chosen) {
+    if (keep_ == Keep::kChosen) lies_kept_ = AlwaysKept(graph_);
+    std::vector<bool>& is_chosen = keep_ == Keep::kChosen ? lies_kept_ : keeps_buffer_;
+    for (ValueId id : chosen) is_chosen[id] = true;
     for (ValueId id : graph_.outputs) keeps_buffer_[id] = true;
     for (size_t id = 0; id < graph_.values.size(); ++id) {
       if (graph_.values[id].producer == kNone) keeps_buffer_[id] = true;
@@ -113,13 +113,13 @@ class LayoutPlanner {
   }
   // Whether a value may lie in the buffer that `other` lies in.
   bool MayShare(ValueId value, ValueId other) const {
-    return !keeps_buffer_[value] && (!is_chosen_[value] || IsInKeptBuffer(other));
+    return !keeps_buffer_[value] && (!lies_kept_[value] || IsInKeptBuffer(other));
   }
 
   void GiveOwnBuffer(ValueId value) {
     const int buffer = static_cast<int>(keeps_numbers_.size());
     spots_[value] = {buffer, kNone, 0, OwnStrides(ShapeOf(value))};
-    keeps_numbers_.push_back(keeps_buffer_[value] || is_chosen_[value]);
+    keeps_numbers_.push_back(keeps_buffer_[value] || lies_kept_[value]);
   }
 
   void View(ValueId value, ValueId viewed, int64_t offset, const Strides& strides) {
@@ -219,7 +219,7 @@ class LayoutPlanner {
       }
     }
     layout.arena_floats = plan.floats;
-    layout.persistent_floats = plan.persistent_floats;
+    layout.kept_floats = plan.kept_floats;
     layout.lower_bound_floats = plan.lower_bound_floats;
   }
 
@@ -230,7 +230,7 @@ class LayoutPlanner {
       if (!OwnsBuffer(id)) continue;
       BufferRequest& request = requests[spots_[id].buffer];
       request.floats = static_cast<size_t>(ElementCount(graph_.values[id].shape));
-      request.persistent = IsInKeptBuffer(static_cast<ValueId>(id));
+      request.kept = IsInKeptBuffer(static_cast<ValueId>(id));
     }
     std::vector<bool> lives(requests.size(), false);
     int step = 0;
@@ -259,15 +259,15 @@ class LayoutPlanner {
   Keep keep_;
   std::vector<bool> is_needed_;
   std::vector<bool> keeps_buffer_;  // lies in no other's buffer
-  std::vector<bool> is_chosen_;     // lies in a kept buffer
+  std::vector<bool> lies_kept_;     // lies in a kept buffer
   std::vector<Spot> spots_;
   std::vector<bool> keeps_numbers_;  // one per buffer
 };
 
 }  // namespace
 
-Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep) {
-  return LayoutPlanner(graph, persistent, keep).Plan();
+Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep) {
+  return LayoutPlanner(graph, chosen, keep).Plan();
 }
 
 KeptValues FindKept(const Graph& graph, const std::vector<ValueId>& chosen) {

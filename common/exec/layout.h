@@ -36,25 +36,25 @@ struct Layout {
 
   size_t arena_floats = 0;  // everything
   size_t constant_floats = 0;
-  size_t persistent_floats = 0;   // constants included
+  size_t kept_floats = 0;         // constants included
   size_t lower_bound_floats = 0;  // ArenaPlan::lower_bound_floats
 };
 
 // Kept values share their memory only with values concatenated in them and views of them. Constants
-// that operators work on, graph inputs, graph outputs and `persistent` values are kept. With kAll
+// that operators work on, graph inputs, graph outputs and `chosen` values are kept. With kAll
 // all values are. With kAllApart every value also has its own buffer and every operator runs.
 //
-// With kChosen `persistent` values and those of AlwaysKept are kept, and so is, in place, what
+// With kChosen `chosen` values and those of AlwaysKept are kept, and so is, in place, what
 // would otherwise be copied into or out of one of them. All others are computed stage by stage
 // (stages.h). With every value chosen this equals kAll.
 enum class Keep : uint8_t { kListed, kAll, kAllApart, kChosen };
-Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& persistent, Keep keep);
+Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep);
 
 // What PlanLayout keeps with kChosen.
 struct KeptValues {
   std::vector<bool> is_kept;    // Layout::is_kept
   std::vector<ValueId> viewed;  // ValuePlace::viewed
-  size_t floats = 0;            // Layout::persistent_floats less constant_floats
+  size_t floats = 0;            // Layout::kept_floats less constant_floats
 };
 KeptValues FindKept(const Graph& graph, const std::vector<ValueId>& chosen);
 

@@ -57,7 +57,7 @@ struct ModelState::State {
         graph(model->graph()),
         backend(model->backend()),
         trades(options.trades),
-        layout(PlanLayout(graph, options.persistent, options.keep)),
+        layout(PlanLayout(graph, options.chosen, options.keep)),
         order(RunningOrder(graph, layout.stages)),
         arena(backend.Allocate(layout.arena_floats)),
         sets(backend.MakeSets()),
@@ -137,7 +137,7 @@ struct ModelState::State {
     };
     memory.arena_bytes = bytes_of(layout.arena_floats);
     memory.second_bytes = second_floats * sizeof(float);
-    memory.persistent_bytes = bytes_of(layout.persistent_floats);
+    memory.persistent_bytes = bytes_of(layout.kept_floats);
     memory.lower_bound_bytes = bytes_of(layout.lower_bound_floats);
     memory.constant_bytes = constant_floats * sizeof(float);
     memory.scratch_bytes = backend.scratch_bytes();

@@ -25,10 +25,10 @@ namespace cacheinf {
 struct FrameDecision;
 
 struct StateOptions {
-  // Values that share memory with no other value, so that their numbers last from frame to frame.
-  // Graph inputs and outputs are always among them. (Parts of a concatenation may still be computed
-  // in place in it.) With kChosen these values are cached, along with some that must be (layout.h).
-  std::vector<ValueId> persistent;
+  // Values to keep: they share memory with no other value, so that their numbers last from frame to
+  // frame. (Parts of a concatenation may still be computed in place in it.) Graph inputs and
+  // outputs are always kept, and with kChosen some others that must be (layout.h).
+  std::vector<ValueId> chosen;
   Keep keep = Keep::kListed;
   // Whether decisions may move stored maps. Those over the picture are then held twice. REQUIRES:
   // keep is not kListed.
@@ -43,7 +43,7 @@ struct MemoryReport {
   size_t no_cache_bytes = 0;     // what it would allocate if it kept nothing between frames
   size_t cache_all_bytes = 0;    // and if it kept everything
   size_t activation_bytes = 0;   // the sum of all activations, each in a buffer of its own
-  size_t persistent_bytes = 0;   // the part of the arena that is never shared
+  size_t persistent_bytes = 0;   // of values that are kept
   size_t lower_bound_bytes = 0;  // no arena with these buffers and lifetimes is smaller
   size_t constant_bytes = 0;     // copies of constants that operators work on; not in arena_bytes
   size_t scratch_bytes = 0;
@@ -168,7 +168,7 @@ class ModelState {
   void GetOutput(size_t index, const TensorView& host) const;
 
   // Where a value lies in the backend's memory. Its numbers are there once its producer has run,
-  // until its last reader has or, if it is persistent, until its producer runs again. REQUIRES: the
+  // until its last reader has or, if it is kept, until its producer runs again. REQUIRES: the
   // value is not a constant.
   TensorView view(ValueId value) const;
 

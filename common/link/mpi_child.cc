@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr char kProgram[] = "cacheinf-mpi-child";
-// The child rests for half a second between two tries.
+// The child pauses for half a second between two tries.
 constexpr milliseconds kLongestRest(5000);
 
 [[noreturn]] void ThrowSystemError(const std::string& what, int error) {

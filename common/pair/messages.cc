@@ -50,7 +50,7 @@ class Writer {
       Text(field, kMostText);
     } else if constexpr (std::is_same_v<T, cacheinf::Mask>) {
       Mask(name, field);
-    } else if constexpr (std::is_same_v<T, CacheConfig>) {
+    } else if constexpr (std::is_same_v<T, SharedSettings>) {
       Text(WriteJson(field.Fields()), kMostJson);
     } else {
       static_assert(std::is_arithmetic_v<T> || (std::is_enum_v<T> && sizeof(T) == 1));
@@ -113,7 +113,7 @@ class Writer {
 // After the first fault it reads nothing and leaves values as they are.
 class Reader {
  public:
-  explicit Reader(std::span<const uint8_t> bytes) : rest_(bytes) {}
+  explicit Reader(std::span<const uint8_t> bytes) : left_(bytes) {}
 
   template <typename T>
   void operator()(const char* name, T& field) {
@@ -121,8 +121,8 @@ class Reader {
       Text(name, field, kMostText);
     } else if constexpr (std::is_same_v<T, cacheinf::Mask>) {
       Mask(name, field);
-    } else if constexpr (std::is_same_v<T, CacheConfig>) {
-      Cache(name, field);
+    } else if constexpr (std::is_same_v<T, SharedSettings>) {
+      Shared(name, field);
     } else if constexpr (std::is_same_v<T, bool>) {
       Choice(name, field, 2);
     } else if constexpr (std::is_enum_v<T>) {
@@ -180,7 +180,7 @@ class Reader {
   }
 
   std::string Finish() {
-    if (is_sound() && !rest_.empty()) fault_ = "goes on after its end";
+    if (is_sound() && !left_.empty()) fault_ = "goes on after its end";
     return fault_;
   }
 
@@ -188,44 +188,43 @@ class Reader {
   bool is_sound() const { return fault_.empty(); }
   void Text(const char* name, std::string& text, size_t most) {
     const size_t length = Length(name, most, 1);
-    text.assign(reinterpret_cast<const char*>(rest_.data()), length);
-    rest_ = rest_.subspan(length);
+    text.assign(reinterpret_cast<const char*>(left_.data()), length);
+    left_ = left_.subspan(length);
   }
   void Mask(const char* name, cacheinf::Mask& mask) {
     const size_t length = Length(name, kMostBytes, 1);
-    const std::span<const uint8_t> bytes = rest_.subspan(0, length);
-    rest_ = rest_.subspan(length);
+    const std::span<const uint8_t> bytes = left_.subspan(0, length);
+    left_ = left_.subspan(length);
     mask = {};
     if (length == 0) return;
     const char* const fault = DecodeMask(bytes.data(), length, kMostMaskWords, &mask);
     if (fault != nullptr) Refuse(name, fmt::format("is not a mask: {}", fault));
   }
-  void Cache(const char* name, CacheConfig& cache) {
+  void Shared(const char* name, SharedSettings& shared) {
     std::string text;
     Text(name, text, kMostJson);
     if (!is_sound()) return;
     try {
-      ReadJson(text, name, cache.Fields());
-      cache.Check(name);
+      ReadJson(text, name, shared.Fields());
     } catch (const InputError& error) {
       Refuse(name, fmt::format("is not a configuration: {}", error.what()));
     }
   }
   bool Take(const char* name, void* data, size_t size) {
     if (!is_sound()) return false;
-    if (size > rest_.size()) {
+    if (size > left_.size()) {
       Refuse(name, "is cut short");
       return false;
     }
-    std::memcpy(data, rest_.data(), size);
-    rest_ = rest_.subspan(size);
+    std::memcpy(data, left_.data(), size);
+    left_ = left_.subspan(size);
     return true;
   }
   // Reads a length that the remaining bytes can hold.
   size_t Length(const char* name, size_t most, size_t item_bytes) {
     uint32_t length = 0;
     if (!Take(name, &length, sizeof(length))) return 0;
-    if (length <= most && length <= rest_.size() / item_bytes) return length;
+    if (length <= most && length <= left_.size() / item_bytes) return length;
     Refuse(name, length > most ? "is too long" : "is cut short");
     return 0;
   }
@@ -233,7 +232,7 @@ class Reader {
     if (is_sound()) fault_ = fmt::format("{} {}", name, why);
   }
 
-  std::span<const uint8_t> rest_;
+  std::span<const uint8_t> left_;
   std::string fault_;
 };
 
@@ -262,6 +261,14 @@ void VisitAs(T& field, auto& visit, const char* name, const auto&... bounds) {
   field = narrow;
 }
 
+// The number of an earlier decision, or -1.
+void VisitEarlier(std::optional<int64_t>& number, auto& visit, const char* name, int64_t than) {
+  int64_t sent = number.value_or(-1);
+  visit(name, sent, Whole{-1, than - 1});
+  number.reset();
+  if (sent != -1) number = sent;
+}
+
 CACHEINF_FIELDS(Welcome, needs_model, arithmetic)
 CACHEINF_FIELDS(ModelPiece, offset, bytes)
 CACHEINF_FIELDS(Schedule, schedule, is_rough)
@@ -281,7 +288,7 @@ void VisitFields(Message& m, Visit& visit) {
     visit("mode", m.mode);
     visit.List("schemes", m.schemes, [](Scheme& scheme, auto& visit) { visit("schemes", scheme); });
     visit("takes_fastest", m.takes_fastest);
-    visit("slice_codec", m.shared.slice_codec);
+    visit("shared", m.shared);
     VisitPolicy(m.policy, visit);
     visit.Choice("keep", m.keep, 4);
     const bool keeps = m.keep == Keep::kAll || m.keep == Keep::kChosen;
@@ -291,10 +298,6 @@ void VisitFields(Message& m, Visit& visit) {
       visit("a cut's operator", cut.after, Whole{-1, std::numeric_limits<OpId>::max()});
       visit("a cut's share", cut.robot_thousandths, Whole{0, Cut::kAll});
     });
-    visit("cache", m.shared.cache);
-    visit("tracker", m.shared.tracker.kind);
-    visit("change_threshold", m.shared.tracker.change.threshold, kShare);
-    visit("most_scores", m.shared.most_scores, kNotNegative);
   } else if constexpr (std::is_same_v<Message, Profile>) {
     VisitFields(m.settings, visit);
     visit("profile", m.profile);
@@ -302,8 +305,8 @@ void VisitFields(Message& m, Visit& visit) {
     visit("settings", m.settings, kNotNegative);
   } else if constexpr (std::is_same_v<Message, Frame>) {
     cacheinf::VisitFields(m.decision, visit);
-    visit("follows", m.follows, Whole{-1, m.decision.number - 1});
-    visit("committed", m.committed, Whole{-1, m.decision.number - 1});
+    VisitEarlier(m.follows, visit, "follows", m.decision.number);
+    VisitEarlier(m.committed, visit, "committed", m.decision.number);
     visit("is_shared", m.is_shared);
   } else if constexpr (std::is_same_v<Message, RemoteFrame>) {
     visit("number", m.number, kNotNegative);
@@ -317,11 +320,11 @@ void VisitFields(Message& m, Visit& visit) {
     }
     visit("picture", m.picture);
   } else if constexpr (std::is_same_v<Message, Slice>) {
-    visit("frame", m.frame, kNotNegative);
+    visit("number", m.number, kNotNegative);
     visit("transfer", m.transfer);
     visit("bytes", m.bytes);
-  } else if constexpr (std::is_same_v<Message, Answer>) {
-    visit("frame", m.frame, kNotNegative);
+  } else if constexpr (std::is_same_v<Message, Done>) {
+    visit("number", m.number, kNotNegative);
     visit("kind", m.kind);
     m.work.is_dense = m.kind == FrameDecision::Kind::kWhole;
     VisitAs<float>(m.work.active, visit, "active", kShare);
@@ -337,9 +340,9 @@ void VisitFields(Message& m, Visit& visit) {
     visit.List("outputs", m.outputs,
                [](std::vector<uint8_t>& output, auto& visit) { visit("outputs", output); });
   } else if constexpr (std::is_same_v<Message, GiveUp>) {
-    visit("frame", m.frame, kNotNegative);
+    visit("number", m.number, kNotNegative);
   } else if constexpr (std::is_same_v<Message, FrameRefusal>) {
-    visit("frame", m.frame, kNotNegative);
+    visit("number", m.number, kNotNegative);
     visit("reason", m.reason);
   } else {
     static_assert(std::is_same_v<Message, Probe>, "a message whose fields are not listed");
@@ -350,7 +353,7 @@ void VisitFields(Message& m, Visit& visit) {
 
 constexpr const char* NameOf(Kind kind) {
   constexpr const char* kNames[] = {"hello",   "welcome", "model",    "settings", "ready",
-                                    "frame",   "slice",   "answer",   "give-up",  "refusal",
+                                    "frame",   "slice",   "done",     "give-up",  "refusal",
                                     "goodbye", "profile", "schedule", "picture",  "probe"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
@@ -392,7 +395,7 @@ CACHEINF_MESSAGE(Ready)
 CACHEINF_MESSAGE(Frame)
 CACHEINF_MESSAGE(RemoteFrame)
 CACHEINF_MESSAGE(Slice)
-CACHEINF_MESSAGE(Answer)
+CACHEINF_MESSAGE(Done)
 CACHEINF_MESSAGE(GiveUp)
 CACHEINF_MESSAGE(FrameRefusal)
 CACHEINF_MESSAGE(Bye)

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_PAIR_MESSAGES_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@
 //         ◀────────────────────── Ready       once it can take frames of these settings
 //   Frame, Slice … ─────────────▶             every decision in order, shared or not; in kRemote
 //                                             RemoteFrame
-//         ◀────────────────────── Slice …, Answer, or FrameRefusal
+//         ◀────────────────────── Slice …, Done, or FrameRefusal
 //   GiveUp ─────────────────────▶
 //   Bye ────────────────────────▶ or the other way round
 //   Probe ──────────────────────▶             at any time, before Hello as well
@@ -49,7 +50,7 @@ enum class Kind : uint8_t {
   kReady,
   kFrame,
   kSlice,
-  kAnswer,
+  kDone,
   kGiveUp,
   kFrameRefusal,
   kBye,
@@ -69,7 +70,7 @@ struct Fingerprint {
 
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 7;
+  static constexpr uint32_t kProtocol = 8;
 
   uint32_t protocol = kProtocol;  // if it differs, nothing after it is read
   std::string build = {};         // builds of the same name compute the same bits
@@ -142,8 +143,9 @@ struct Frame {
   static constexpr Kind kKind = Kind::kFrame;
 
   FrameDecision decision;
-  int64_t follows = -1;    // the previous decision that the server was told; -1: it holds nothing
-  int64_t committed = -1;  // the last frame that the robot finished with the server
+  // The previous decision told; none: the server holds nothing.
+  std::optional<int64_t> follows = std::nullopt;
+  std::optional<int64_t> committed = std::nullopt;  // the last one that both finished together
   // Whether the server computes its rows. If not, the robot computes all, and whatever may have
   // changed becomes stale in the server's store.
   bool is_shared = true;
@@ -166,16 +168,17 @@ struct RemoteFrame {
 struct Slice {
   static constexpr Kind kKind = Kind::kSlice;
 
-  int64_t frame = 0;
+  int64_t number = 0;               // of the decision
   uint32_t transfer = 0;            // SplitRows::transfers
   std::vector<uint8_t> bytes = {};  // common/codec/slice_codec.h
 };
 
-// The server has done its part of a frame.
-struct Answer {
-  static constexpr Kind kKind = Kind::kAnswer;
+// The server has done its part of a frame. In this and what follows `number` is the decision's in
+// kSplit, the picture's in kRemote.
+struct Done {
+  static constexpr Kind kKind = Kind::kDone;
 
-  int64_t frame = 0;
+  int64_t number = 0;
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;  // as decided
   FrameWork work = {.share = 0, .active = 0};
   ServerTimes times = {};
@@ -189,14 +192,14 @@ struct Answer {
 struct GiveUp {
   static constexpr Kind kKind = Kind::kGiveUp;
 
-  int64_t frame = 0;
+  int64_t number = 0;
 };
 
 // The server takes no part in this frame, and holds nothing until a frame that follows none.
 struct FrameRefusal {
   static constexpr Kind kKind = Kind::kFrameRefusal;
 
-  int64_t frame = 0;
+  int64_t number = 0;
   std::string reason = {};  // "it does not hold frame 17"
 };
 

@@ -10,28 +10,31 @@
 
 namespace cacheinf {
 
-// How long a robot waits for its server in each frame. With a deadline waiting is a bet: until when
-// it promises the most agreement with a dense answer at the deadline, by how long the last hundred
-// answers of the server took, and the last hundred frames computed alone.
-//   - Until each moment the server's answer may have come. If not, the robot begins alone and may
-//     still be in time; else an earlier answer, moved with the scene, is in hand. A frame that the
-//     server answers is worth .005 more: it saves the robot's work. Of moments that are worth as
-//     much, the last is taken, as long as the server's answer may come by then.
-//   - If the bet is to wait until the deadline, but answers that miss it mostly come before the
-//     robot could have computed the frame from then on, it waits as long as that takes.
-//   - Where it can hardly make the deadline alone, it waits while the server is expected to be
-//     earlier, at most as long as computing alone takes in 95 of 100 frames.
-//   - It does not wait at all where neither leaves anything to wait for.
-// Before it has ever computed alone, it waits until the deadline; for a server of which nothing is
-// known, until the last moment from which it makes the deadline alone.
-// One late frame changes little: two in a row make the server one that is not waited for, and one
-// answer, even to a frame that the robot had given up, makes it one that is.
+// Decides how long a robot waits for its server in each frame, by how long the last hundred answers
+// of the server took, and the last hundred frames that the robot computed alone.
 //
-// Without a deadline the robot waits as long as the slowest of the server's last hundred answers
-// took, and what computing alone takes besides, which counts as 200 ms at least. The first answer
-// has all the time that it needs. A server that was heard of meanwhile is slow rather than gone:
-// every frame in a row that it leaves unanswered doubles the time. One of which nothing was heard
-// is not waited for until it is.
+// With a deadline, waiting until some moment is a bet. If the server's answer comes by then, it is
+// the frame's. If not, the robot begins alone then; either it is done by the deadline, or an
+// earlier answer, moved with the scene, is what is in hand. The robot takes the moment whose bet
+// promises the most agreement with a dense answer at the deadline. An answer by the server counts
+// .005 more, since it saves the robot's work. Of moments that are worth the same it takes the last
+// one by which the server's answer may still come. Beyond that:
+//   - If the best bet is the deadline itself, and answers that miss it mostly come before the robot
+//     could compute the frame from then on, it waits as long as computing takes.
+//   - If the robot can hardly make the deadline alone, it waits while the server is expected to be
+//     earlier, but no longer than 95 of 100 frames take alone.
+//   - If it has never computed alone, it waits until the deadline. If nothing is known of the
+//   server,
+//     it waits until the last moment from which it makes the deadline alone.
+//   - Otherwise it does not wait.
+// One late answer changes little. After two in a row the server is not waited for, until one answer
+// comes, if only to a frame that the robot had given up.
+//
+// Without a deadline the robot waits as long as the slowest of the last hundred answers, and as
+// long again as computing alone takes, 200 ms at least. It waits for the first answer without
+// limit. If messages came while it waited, but no answer, the server is slow: each such frame in a
+// row doubles the time. If nothing came, the server counts as gone, and is not waited for until it
+// is heard of.
 class Patience {
  public:
   using Time = std::chrono::nanoseconds;
@@ -52,11 +55,12 @@ class Patience {
   // at `due`; kNever: there is no deadline, and agreements change nothing.
   Time GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements);
 
-  // How long after the beginning of a frame's execution the server's answer to it came. Nothing: it
-  // did not come while the robot waited and computed alone; `is_heard`: but anything else did.
+  // Notes how long after the beginning of a frame's execution the server's answer to it came;
+  // nothing, if it did not come while the robot waited and computed alone. `is_heard`: whether any
+  // message came.
   void NoteServer(std::optional<Time> took, bool is_heard = true);
 
-  // How long the robot computed alone, not counting what it waited for the server before.
+  // Notes how long the robot computed alone, without what it had waited for the server.
   void NoteAlone(Alone alone, Time took);
 
   // Returns the shorter of its last two times, or 0 before the first answer.
@@ -67,8 +71,8 @@ class Patience {
 
  private:
   static constexpr size_t kTimesKept = 100;
-  // A server that is slower than the robot shows only to one who waits that it is back, until the
-  // last moment, or once in a while to the end.
+  // Frames in a row in which a server is not waited for. In the next one it is, until the last
+  // moment, or once in a while to the end: else nothing would show that it is back in time.
   static constexpr int kMostNotWaitedFor = 8;
   using Times = std::deque<Time>;
 

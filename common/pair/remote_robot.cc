@@ -113,12 +113,12 @@ std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {
 void RemoteRobot::TakeMessages() {
   while (const std::optional<Message> received = connection_.Receive()) {
     std::string wrong;
-    if (Is<message::Answer>(*received)) {
-      message::Answer answer;
+    if (Is<message::Done>(*received)) {
+      message::Done answer;
       wrong = Decode(received->bytes, &answer);
       const bool is_late = picture_ == Picture::kLate;
       const bool may_come = is_late || picture_ == Picture::kAwaited;
-      if (wrong.empty() && answer.frame == number_ && may_come) {
+      if (wrong.empty() && answer.number == number_ && may_come) {
         wrong = Take(answer);
         if (wrong.empty()) picture_ = Picture::kAnswered;
         if (is_late) came_late_after_ = received->arrived_at - begin_;
@@ -127,10 +127,10 @@ void RemoteRobot::TakeMessages() {
     } else if (Is<message::FrameRefusal>(*received)) {
       message::FrameRefusal refusal;
       wrong = Decode(received->bytes, &refusal);
-      if (wrong.empty() && refusal.frame >= whole_since_) {
+      if (wrong.empty() && refusal.number >= whole_since_) {
         LogInfo(fmt::format("the server refuses a picture: {}", refusal.reason));
         is_whole_due_ = true;
-        if (refusal.frame == number_) {
+        if (refusal.number == number_) {
           picture_ = picture_ == Picture::kAwaited ? Picture::kRefused : Picture::kNone;
         }
       }
@@ -141,7 +141,7 @@ void RemoteRobot::TakeMessages() {
   }
 }
 
-std::string RemoteRobot::Take(const message::Answer& answer) {
+std::string RemoteRobot::Take(const message::Done& answer) {
   if (answer.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
   outputs_.resize(answer.outputs.size());
   for (size_t i = 0; i < answer.outputs.size(); ++i) {

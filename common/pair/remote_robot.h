@@ -73,7 +73,7 @@ class RemoteRobot {
   enum class Picture : uint8_t { kNone, kAwaited, kAnswered, kRefused, kLate };
 
   void TakeMessages();
-  std::string Take(const message::Answer& answer);
+  std::string Take(const message::Done& answer);
 
   ServerConnection& connection_;
   const Graph& graph_;

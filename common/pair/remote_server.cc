@@ -52,14 +52,14 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
   Turn(ToDo::kAnswer);
   drop_at_ = begin + 2 * std::chrono::milliseconds(frame.left_ms);
   if (frame.left_ms == 0) drop_at_ = std::chrono::nanoseconds::max();
-  answer_ = {.frame = frame.number};
+  answer_ = {.number = frame.number};
   answer_.times.server_decoding = clock_.Now() - begin;
   frame_ = frame.frame;
   if (on_picture_) on_picture_(frame_, decoder_.picture(), model_->graph().picture);
 }
 
 void RemoteServer::Take(const message::GiveUp& give_up) {
-  if (is_open() && answer_.frame == give_up.frame) Turn(ToDo::kNothing);
+  if (is_open() && answer_.number == give_up.number) Turn(ToDo::kNothing);
 }
 
 // Abandons what is computed and not done.

@@ -84,7 +84,7 @@ class RemoteServer {
   ModelState* computing_ = nullptr;      // once that has begun
   std::chrono::nanoseconds computed_{};  // so long
   std::chrono::nanoseconds drop_at_{};   // the current picture
-  message::Answer answer_;               // to the current picture, as far as it is known
+  message::Done answer_;                 // to the current picture, as far as it is known
 };
 
 }  // namespace cacheinf

@@ -49,7 +49,7 @@ ServerConnection::ServerConnection(Channel& channel, const std::string& build,
 std::optional<Message> ServerConnection::Receive() {
   if (!fault_.empty()) return std::nullopt;
   while (std::optional<Message> message = channel_.Receive()) {
-    if (Is<message::Slice>(*message) || Is<message::Answer>(*message) ||
+    if (Is<message::Slice>(*message) || Is<message::Done>(*message) ||
         Is<message::FrameRefusal>(*message)) {
       // Until the server is ready, these belong to a state that it has given up.
       if (step_ != Step::kReady) continue;

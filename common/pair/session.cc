@@ -20,10 +20,11 @@ constexpr size_t kMostProfileBytes = size_t{64} << 20;
 
 }  // namespace
 
-Session::Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-                 RemoteServer::OnPicture on_picture, Solve solve)
+Session::Session(Channel& channel, ModelStore& store, SlowWork& slow_work, const Clock& clock,
+                 std::string build, RemoteServer::OnPicture on_picture, Solve solve)
     : channel_(channel),
       store_(store),
+      slow_work_(slow_work),
       clock_(clock),
       build_(std::move(build)),
       on_picture_(std::move(on_picture)),
@@ -107,7 +108,7 @@ void Session::Take(const Message& message) {
     TakeProfile(Read<message::Profile>(message));
   } else if (Is<message::Frame>(message) && split_) {
     const auto frame = Read<message::Frame>(message);
-    if (split_->is_open() && frame.follows != -1) return Hold(message);
+    if (split_->is_open() && frame.follows) return Hold(message);
     NoteDue(message);
     split_->Take(frame);
   } else if (Is<message::RemoteFrame>(message) && remote_) {
@@ -157,8 +158,10 @@ void Session::TakeSettings(const message::Settings& settings) {
   }
   split_.reset();
   remote_.reset();
-  preparing_ = std::async(std::launch::async,
-                          [this, settings] { return store_.Get(model_, settings, stops_); });
+  preparing_ = slow_work_.Begin<std::shared_ptr<const CompiledModel>>(
+      [&store = store_, model = model_, settings, talk = talk_] {
+        return store.Get(model, settings, talk->stops);
+      });
 }
 
 bool Session::FinishPreparing() {
@@ -183,24 +186,26 @@ void Session::TakeProfile(message::Profile profile) {
     next_profile_ = std::move(profile);
     return;
   }
-  solving_ = std::async(std::launch::async, [this, profile = std::move(profile)] {
+  solving_ = slow_work_.Begin<std::string>([&store = store_, solve = solve_, model = model_,
+                                            profile = std::move(profile), talk = talk_] {
     std::string text;
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
       throw InputError(fault);
     }
-    const auto send_rough = [this](const std::string& schedule) {
-      const std::lock_guard lock(rough_mutex_);
-      rough_ = schedule;
+    const auto send_rough = [&](const std::string& schedule) {
+      const std::lock_guard lock(talk->mutex);
+      talk->rough = schedule;
     };
-    return solve_(store_.Get(model_, profile.settings, stops_), profile.settings, text, send_rough,
-                  stops_);
+    return solve(store.Get(model, profile.settings, talk->stops), profile.settings, text,
+                 send_rough, talk->stops);
   });
 }
 
 bool Session::SendRough() {
-  const std::lock_guard lock(rough_mutex_);
-  if (rough_.empty()) return false;
-  Say(channel_, message::Schedule{CompressText(std::exchange(rough_, "")), /*is_rough=*/true});
+  const std::lock_guard lock(talk_->mutex);
+  if (talk_->rough.empty()) return false;
+  Say(channel_,
+      message::Schedule{CompressText(std::exchange(talk_->rough, "")), /*is_rough=*/true});
   return true;
 }
 
@@ -222,7 +227,7 @@ bool Session::FinishSolving() {
 void Session::Leave(const std::string& reason) {
   Say(channel_, message::Bye{reason});
   if (end_.empty()) end_ = reason;
-  stops_ = true;
+  talk_->stops = true;
 }
 
 std::string Session::end() const { return end_.empty() ? channel_.fault() : end_; }

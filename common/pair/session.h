@@ -14,23 +14,24 @@
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
 #include "common/pair/remote_server.h"
+#include "common/pair/slow_work.h"
 #include "common/pair/split_server.h"
 
 namespace cacheinf {
 
 // A server's conversation with one robot (messages.h), from greeting to end. A server calls Advance
 // of each session in turn on the computing thread, so robots share it stage by stage. Nothing here
-// waits; models are read and packed on a thread of the session's own.
+// waits, not even the end: models are read and packed, and schedules solved, as SlowWork.
 //
-//   Session session(channel, store, clock, build);   // the channel pumps on a thread of its own
+//   Session session(channel, store, slow_work, clock, build);  // the channel pumps on its thread
 //   while (!session.is_over()) {
 //     if (!session.Advance()) channel.WaitForMessage(soon);
 //   }
 class Session {
  public:
   // Solves a schedule for a robot, given its profile, and returns it as text. Before, it may give
-  // `send_rough` one made of rough figures. Runs on its own thread and ends soon after `stop` is
-  // set. Throws InputError on what it cannot use.
+  // `send_rough` one made of rough figures. Runs on its own thread, must outlive `slow_work`, and
+  // ends soon after `stop` is set. Throws InputError on what it cannot use.
   using Solve =
       std::function<std::string(std::shared_ptr<const CompiledModel> model,
                                 const message::Settings& settings, const std::string& robot_profile,
@@ -38,10 +39,12 @@ class Session {
                                 const std::atomic<bool>& stop)>;
 
   // A build's name stands for the bits that it computes. Without `solve`, a robot that asks for a
-  // schedule gets none. All references must outlive this.
-  Session(Channel& channel, ModelStore& store, const Clock& clock, std::string build,
-          RemoteServer::OnPicture on_picture = {}, Solve solve = {});
-  ~Session() { stops_ = true; }
+  // schedule gets none. All references must outlive this, and `store` must outlive `slow_work`.
+  Session(Channel& channel, ModelStore& store, SlowWork& slow_work, const Clock& clock,
+          std::string build, RemoteServer::OnPicture on_picture = {}, Solve solve = {});
+  ~Session() { talk_->stops = true; }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   // Takes what has arrived and computes a stage, and others for at most so long or until something
   // arrives. Returns whether there was anything to do. Never throws, whatever arrives.
@@ -73,8 +76,16 @@ class Session {
   template <typename T>
   T Read(const Message& message) const;
 
+  // What slow work and the session tell each other; the work may end later.
+  struct Talk {
+    std::atomic<bool> stops = false;
+    std::mutex mutex;
+    std::string rough;  // schedule still to be sent
+  };
+
   Channel& channel_;
   ModelStore& store_;
+  SlowWork& slow_work_;
   const Clock& clock_;
   const std::string build_;
   const RemoteServer::OnPicture on_picture_;
@@ -84,7 +95,6 @@ class Session {
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
   std::optional<message::Settings> settings_;
-  std::atomic<bool> stops_ = false;  // preparing and solving
   std::future<std::shared_ptr<const CompiledModel>> preparing_;
   // One of them, by the mode of the settings.
   std::unique_ptr<SplitServer> split_;
@@ -95,10 +105,9 @@ class Session {
   std::optional<std::chrono::nanoseconds> due_since_;
   std::chrono::nanoseconds queued_{};
   std::string end_;
-  std::mutex rough_mutex_;
-  std::string rough_;                             // schedule still to be sent
+  const std::shared_ptr<Talk> talk_ = std::make_shared<Talk>();
+  std::future<std::string> solving_;
   std::optional<message::Profile> next_profile_;  // that came while one is solved
-  std::future<std::string> solving_;              // last member: the thread uses others
 };
 
 }  // namespace cacheinf

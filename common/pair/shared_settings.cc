@@ -23,6 +23,15 @@ int ScoresRead(const Graph& graph, const RobotConfig& config) {
 
 }  // namespace
 
+FieldTable SharedSettings::Fields() {
+  FieldTable fields = FieldsOf(tracker);
+  fields.insert(fields.begin(), Field{"cache", cache.Fields(), ""});
+  fields.push_back(
+      Field{"most_scores", &most_scores, ""}.Between(0, std::numeric_limits<int>::max()));
+  fields.push_back(Field{"slice_codec", MakeChoice(slice_codec), ""});
+  return fields;
+}
+
 SharedSettings SharedSettingsOf(const RobotConfig& config, const Graph& graph) {
   return {config.cache, config.tracker, config.server.slice_codec, ScoresRead(graph, config)};
 }

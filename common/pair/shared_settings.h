@@ -6,6 +6,7 @@
 
 #include "common/codec/slice_codec.h"
 #include "common/config/cache_config.h"
+#include "common/config/fields.h"
 #include "common/config/tracker_config.h"
 #include "common/model/graph/graph.h"
 #include "common/reuse/settings.h"
@@ -20,6 +21,9 @@ struct SharedSettings {
   TrackerConfig tracker;  // by a message only what a robot's configuration names
   SliceCodec slice_codec = SliceCodec::kZstd;
   int most_scores = 0;  // send only so many best scores of the first output; 0: all
+
+  // All that is sent, and that figures depend on. The table points into this object.
+  FieldTable Fields();
 };
 SharedSettings SharedSettingsOf(const RobotConfig& config, const Graph& graph);
 

@@ -71,11 +71,12 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
   if (is_first) {
     state_.LosePeer();
     first_told_ = decision.number;
+    last_told_.reset();
     server_ = Server::kFollows;
   }
   Say(connection_.channel(), message::Frame{.decision = told,
-                                            .follows = is_first ? -1 : last_told_,
-                                            .committed = committed_.value_or(-1),
+                                            .follows = last_told_,
+                                            .committed = committed_,
                                             .is_shared = is_shared});
   last_told_ = decision.number;
   if (!is_shared) {
@@ -193,8 +194,8 @@ void SplitRobot::TakeMessages() {
       message::Slice slice;
       wrong = Decode(received->bytes, &slice);
       if (wrong.empty()) Take(std::move(slice));
-    } else if (Is<message::Answer>(*received)) {
-      message::Answer answer;
+    } else if (Is<message::Done>(*received)) {
+      message::Done answer;
       wrong = Decode(received->bytes, &answer);
       if (wrong.empty()) Take(answer, received->arrived_at);
     } else {
@@ -209,7 +210,7 @@ void SplitRobot::TakeMessages() {
 
 void SplitRobot::Take(message::Slice slice) {
   // Slices of a frame that was given up may still arrive.
-  if (!walk_.is_open() || slice.frame != number_) return;
+  if (!walk_.is_open() || slice.number != number_) return;
   part_->received_bytes += slice.bytes.size();
   std::vector<uint8_t> plain;
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
@@ -219,9 +220,9 @@ void SplitRobot::Take(message::Slice slice) {
   connection_.Leave(fmt::format("slice {} was not expected", slice.transfer));
 }
 
-void SplitRobot::Take(const message::Answer& answer, Time arrived_at) {
+void SplitRobot::Take(const message::Done& answer, Time arrived_at) {
   if (answer.kind != FrameDecision::Kind::kRefresh) last_answer_ = answer;
-  if (server_ != Server::kIsBehind || answer.frame != given_up_) return;
+  if (server_ != Server::kIsBehind || answer.number != given_up_) return;
   // The server has taken all slices of that frame.
   server_ = Server::kFollows;
   if (behind_since_) came_late_after_ = arrived_at - *behind_since_;
@@ -229,9 +230,9 @@ void SplitRobot::Take(const message::Answer& answer, Time arrived_at) {
 }
 
 void SplitRobot::Take(const message::FrameRefusal& refusal) {
-  if (refusal.frame < first_told_) return;
+  if (refusal.number < first_told_) return;
   ++counts_.refusals;
-  LogInfo(fmt::format("the server refuses frame {}: {}", refusal.frame, refusal.reason));
+  LogInfo(fmt::format("the server refuses frame {}: {}", refusal.number, refusal.reason));
   LoseServer();
 }
 

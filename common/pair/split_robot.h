@@ -33,11 +33,18 @@ struct FrameDecision;
 // is a deadline. (The robot does not hold what the server computes, so computing alone takes about
 // a dense run, once.) So a server is in one of three states:
 //
-//                  the next frame is    a shared frame  the given-up    a frame is refused, or
-//                                       is given up     one is done     the server is not ready
-//   kHoldsNothing  shared; → kFollows                                   (computed alone)
-//   kFollows       shared               → kIsBehind                     → kHoldsNothing
-//   kIsBehind      told, not shared                     → kFollows      → kHoldsNothing
+//                      kHoldsNothing          kFollows          kIsBehind
+//   the next frame     shared; → kFollows     shared            told, not shared
+//     after            told, not shared;      told, not shared  told, not shared
+//     ComputeNextAlone → kFollows
+//   a shared frame                            → kIsBehind
+//     is given up
+//   the given-up one                                            → kFollows
+//     is done
+//   the server is not  computed alone, and    the same;         the same;
+//     ready            not told               → kHoldsNothing   → kHoldsNothing
+//   a frame is refused, a step throws,        → kHoldsNothing   → kHoldsNothing
+//     a slice does not come or is bad
 class SplitRobot {
  public:
   using Time = std::chrono::nanoseconds;
@@ -80,7 +87,7 @@ class SplitRobot {
   bool is_followed() const { return server_ == Server::kFollows; }
 
   // Whether the robot holds all of the last frame, which measuring spreads requires.
-  // ComputeNextAlone makes it hold all of the next.
+  // ComputeNextAlone makes it hold all of the next one that the server is told.
   bool computed_all() const { return computed_all_; }
   void ComputeNextAlone() { is_next_alone_ = true; }
 
@@ -117,7 +124,7 @@ class SplitRobot {
   auto LoseServerIfItThrows(const Part& part);
   void TakeMessages();
   void Take(message::Slice slice);
-  void Take(const message::Answer& answer, Time arrived_at);
+  void Take(const message::Done& answer, Time arrived_at);
   void Take(const message::FrameRefusal& refusal);
   void LoseServer();
 
@@ -130,9 +137,9 @@ class SplitRobot {
 
   Server server_ = Server::kHoldsNothing;
   int64_t first_told_ = 0;            // the first decision sent since it held nothing
-  int64_t last_told_ = 0;             // the last one, unless it holds nothing
-  int64_t given_up_ = 0;              // the frame that it is behind with
-  std::optional<int64_t> committed_;  // the last frame that both finished
+  std::optional<int64_t> last_told_;  // the last one
+  int64_t given_up_ = 0;              // the decision that it is behind with
+  std::optional<int64_t> committed_;  // the last one that both finished
   int64_t number_ = 0;                // of the current frame
   Time begin_{};                      // of the current frame
   Time give_up_at_ = kNever;
@@ -146,7 +153,7 @@ class SplitRobot {
   Counts counts_;
   std::optional<ServerPart> part_;
   FrameTimes times_;
-  message::Answer last_answer_;  // to a frame that is no refresh
+  message::Done last_answer_;  // to a frame that is no refresh
 };
 
 }  // namespace cacheinf

@@ -25,7 +25,7 @@ StateOptions OptionsOf(const message::Settings& settings, const Graph& graph) {
   if (!std::all_of(settings.kept.begin(), settings.kept.end(), is_value)) {
     throw InputError("what is to be kept is not a value of the model");
   }
-  return {.persistent = settings.kept, .keep = settings.keep, .trades = true};
+  return {.chosen = settings.kept, .keep = settings.keep, .trades = true};
 }
 
 void CheckSpreads(const ChangePolicy& policy, const ModelState& state) {
@@ -64,14 +64,15 @@ void SplitServer::Use(const message::Settings& settings) {
 
 void SplitServer::Take(const message::Frame& frame) {
   const FrameDecision& decision = frame.decision;
-  if (frame.follows == -1) {
+  if (!frame.follows) {
     walk_.Abandon();
     state_.Forget();
-    told_ = shared_ = -1;
-  } else if (told_ == -1) {
+    told_.reset();
+    shared_.reset();
+  } else if (!told_) {
     return;  // already refused
   } else if (frame.follows != told_) {
-    return Refuse(decision.number, fmt::format("it does not hold frame {}", frame.follows));
+    return Refuse(decision.number, fmt::format("it does not hold frame {}", *frame.follows));
   }
   if (decision.settings != settings_.version) {
     return Refuse(decision.number, fmt::format("it has no settings {}", decision.settings));
@@ -84,7 +85,7 @@ void SplitServer::Take(const message::Frame& frame) {
     shared_ = decision.number;
     is_given_up_ = false;
     answer_ = {};
-    answer_.frame = decision.number;
+    answer_.number = decision.number;
     answer_.kind = decision.kind;
     const ConstMaskView changed = decision.changed;
     answer_.work.active =
@@ -97,22 +98,22 @@ void SplitServer::Take(const message::Frame& frame) {
 }
 
 void SplitServer::Take(message::Slice slice) {
-  if (!walk_.is_open() || slice.frame != told_) return;  // of a refused frame
+  if (!walk_.is_open() || slice.number != told_) return;  // of a refused frame
   std::vector<uint8_t> plain;
   const auto begin = clock_.Now();
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
-    return Refuse(slice.frame, fault);
+    return Refuse(slice.number, fault);
   }
   answer_.times.server_decoding += clock_.Now() - begin;
   if (!walk_.Take(slice.transfer, std::move(plain))) {
-    Refuse(slice.frame, fmt::format("it expects no slice {}", slice.transfer));
+    Refuse(slice.number, fmt::format("it expects no slice {}", slice.transfer));
   }
 }
 
 void SplitServer::Take(const message::GiveUp& give_up) {
-  if (give_up.frame != shared_) return;
+  if (give_up.number != shared_) return;
   is_given_up_ = true;
-  channel_.GiveUp(give_up.frame);
+  channel_.GiveUp(give_up.number);
 }
 
 bool SplitServer::Step(std::chrono::nanoseconds queued) {
@@ -122,32 +123,32 @@ bool SplitServer::Step(std::chrono::nanoseconds queued) {
     const Progress progress = walk_.Step();
     answer_.times.server_computing += clock_.Now() - begin;
     if (progress == Progress::kWaits) return false;
-    if (progress == Progress::kRefused) Refuse(told_, walk_.fault());
+    if (progress == Progress::kRefused) Refuse(*told_, walk_.fault());
     if (progress == Progress::kDone) SendAnswer(queued);
   } catch (const std::exception& error) {
-    Refuse(told_, error.what());
+    Refuse(*told_, error.what());
   }
   return true;
 }
 
 void SplitServer::ExpectNoMoreSlices() {
-  if (walk_.is_open() && !walk_.has_all()) Refuse(told_, "slices are missing");
+  if (walk_.is_open() && !walk_.has_all()) Refuse(*told_, "slices are missing");
 }
 
-void SplitServer::Refuse(int64_t frame, const std::string& reason) {
-  LogInfo(fmt::format("frame {} is refused: {}", frame, reason));
+void SplitServer::Refuse(int64_t number, const std::string& reason) {
+  LogInfo(fmt::format("frame {} is refused: {}", number, reason));
   walk_.Abandon();
-  told_ = -1;
+  told_.reset();
   channel_.Expect(false);
-  Say(channel_, message::FrameRefusal{frame, reason});
+  Say(channel_, message::FrameRefusal{number, reason});
 }
 
 void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
   if (is_given_up_) return;
-  message::Slice coded = {told_, transfer};
+  message::Slice coded = {*told_, transfer};
   AppendCodedSlice(settings_.shared.slice_codec, slice, &coded.bytes);
   (void)clock_.Now();  // whatever a slowed clock makes of the work, before its result leaves
-  Say(channel_, std::move(coded), told_);
+  Say(channel_, std::move(coded), *told_);
 }
 
 void SplitServer::SendAnswer(std::chrono::nanoseconds queued) {

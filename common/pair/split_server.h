@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -47,7 +48,7 @@ class SplitServer {
   void ExpectNoMoreSlices();
 
  private:
-  void Refuse(int64_t frame, const std::string& reason);
+  void Refuse(int64_t number, const std::string& reason);
   void SendSlice(uint32_t transfer, std::vector<uint8_t> slice);
   void SendAnswer(std::chrono::nanoseconds queued);
 
@@ -56,10 +57,10 @@ class SplitServer {
   message::Settings settings_;
   ModelState state_;
   SplitWalk walk_;
-  int64_t told_ = -1;    // the decision the state holds; -1: nothing
-  int64_t shared_ = -1;  // the last frame whose slices were sent
+  std::optional<int64_t> told_;    // the decision the state holds
+  std::optional<int64_t> shared_;  // the last one whose slices were sent, if it holds anything
   bool is_given_up_ = false;
-  message::Answer answer_;  // to the current frame
+  message::Done answer_;  // to the current frame
 };
 
 }  // namespace cacheinf

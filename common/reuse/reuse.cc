@@ -70,7 +70,7 @@ void ScaleSpreads(const Graph& graph, const std::vector<double>& scales, double 
 // Always keeps the maps on which a stem's changes are judged.
 StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
   const bool moves = settings.is_by_warp();
-  if (settings.budget_mb == 0) return {.persistent = {}, .keep = Keep::kAll, .moves = moves};
+  if (settings.budget_mb == 0) return {.chosen = {}, .keep = Keep::kAll, .moves = moves};
   const auto budget_bytes = static_cast<size_t>(settings.budget_mb * 1e6);
   const std::vector<ValueId> tested = StemOutputs(graph, settings.change_policy().stem_depth);
   const CacheChoice choice = ChooseCaches(graph, budget_bytes, tested, moves);
@@ -79,7 +79,7 @@ StateOptions OptionsFor(const ReuseSettings& settings, const Graph& graph) {
                                  settings.budget_mb, graph.name,
                                  std::ceil(static_cast<double>(choice.bytes) / 1e5) / 10));
   }
-  return {.persistent = choice.kept, .keep = Keep::kChosen, .moves = moves};
+  return {.chosen = choice.kept, .keep = Keep::kChosen, .moves = moves};
 }
 
 Reuse::Reuse(const ReuseSettings& settings, const Graph& graph, std::unique_ptr<Geometry> geometry)

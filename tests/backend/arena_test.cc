@@ -14,13 +14,13 @@ std::vector<BufferRequest> RandomRequests(std::mt19937& random) {
     request.floats = random() % 5 == 0 ? random() % 3 : random() % 5000;
     request.first_step = static_cast<int>(random() % 40);
     request.last_step = request.first_step + static_cast<int>(random() % 10);
-    request.persistent = random() % 8 == 0;
+    request.kept = random() % 8 == 0;
   }
   return requests;
 }
 
 bool MayNotOverlap(const BufferRequest& a, const BufferRequest& b) {
-  return a.persistent || b.persistent ||
+  return a.kept || b.kept ||
          (a.first_step <= b.last_step && b.first_step <= a.last_step);
 }
 
@@ -56,7 +56,7 @@ TEST(ArenaTest, SizeLiesBetweenLowerBoundAndSum) {
     }
     EXPECT_LE(plan.lower_bound_floats, plan.floats);
     EXPECT_LE(plan.floats, sum);
-    EXPECT_LE(plan.persistent_floats, plan.floats);
+    EXPECT_LE(plan.kept_floats, plan.floats);
   }
 }
 

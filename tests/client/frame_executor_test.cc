@@ -23,7 +23,7 @@ class FrameExecutorTest : public testing::Test {
     RobotConfig config;
     config.mode = RobotConfig::Mode::kDense;
     config.server.codec = users_codec;
-    const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, clock_);
+    const FrameExecutor executor(model_, config, clock_, clock_);
     return RefusalOf([&] { executor.Check({.kind = Plan::Kind::kRemote, .codec = codec}); });
   }
 
@@ -65,8 +65,7 @@ TEST_F(FrameExecutorTest, AnExactRobotThatSendsLossyPicturesIsWarned) {
     config.server.codec = codec;
     testing::internal::CaptureStderr();
     SetLogLevel(LogLevel::kWarning);
-    const FrameExecutor executor(model_, config, /*may_split=*/false, clock_, clock_,
-                                 [] { return nullptr; });
+    const FrameExecutor executor(model_, config, clock_, clock_, [] { return nullptr; });
     SetLogLevel(LogLevel::kOff);
     return testing::internal::GetCapturedStderr();
   };

@@ -115,7 +115,7 @@ TEST(LayoutTest, AChainOfMapsNeedsTwoBuffers) {
   const Layout layout = PlanLayout(graph, {}, Keep::kListed);
   EXPECT_EQ(layout.arena_floats, 4u * 1600);  // and those of the input and the output
   EXPECT_EQ(layout.lower_bound_floats, layout.arena_floats);
-  EXPECT_EQ(layout.persistent_floats, 2u * 1600);
+  EXPECT_EQ(layout.kept_floats, 2u * 1600);
   EXPECT_EQ(PlanLayout(graph, {}, Keep::kAllApart).arena_floats, 21u * 1600);
 }
 
@@ -139,7 +139,7 @@ TEST(LayoutTest, EveryValueChosenIsKeepingAll) {
       EXPECT_EQ(chosen.places[id].viewed, all.places[id].viewed);
     }
     EXPECT_EQ(FindKept(graph, AllValues(graph)).floats,
-              all.persistent_floats - all.constant_floats);
+              all.kept_floats - all.constant_floats);
   }
 }
 

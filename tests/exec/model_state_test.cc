@@ -83,7 +83,7 @@ TEST_P(BackendTest, OutputsAndPersistentValuesHaveTheBitsOfDirectEvaluation) {
     std::mt19937 random(seed_);
     StateOptions options;
     for (const Operator& op : graph_.operators) {
-      if (random() % 3 == 0) options.persistent.push_back(op.outputs[0]);
+      if (random() % 3 == 0) options.chosen.push_back(op.outputs[0]);
     }
     const auto state = MakeState(options);
     for (const uint32_t seed : {seed_, seed_ + 1000, seed_ + 1000}) {
@@ -101,7 +101,7 @@ TEST_P(BackendTest, OutputsAndPersistentValuesHaveTheBitsOfDirectEvaluation) {
           EXPECT_EQ(FirstDifference(expected[graph_.outputs[i]], outputs[i]), "") << value.name;
         }
       }
-      for (const ValueId value : options.persistent) {
+      for (const ValueId value : options.chosen) {
         EXPECT_EQ(FirstDifference(expected[value], Numbers(*state, value)), "");
       }
     }

@@ -83,10 +83,10 @@ inline std::vector<std::string> MessageSeeds() {
                        .place = {{8, 376}, {0, 640}},
                        .picture = {9, 8}}),
       Seed(Slice{41, 2, {1, 2, 3, 4}}),
-      Seed(Answer{.frame = 41,
-                  .work = {.share = 0.4, .active = 0.2},
-                  .times = {.server_computing = std::chrono::microseconds(900)},
-                  .outputs = {{1}, {}}}),
+      Seed(Done{.number = 41,
+                .work = {.share = 0.4, .active = 0.2},
+                .times = {.server_computing = std::chrono::microseconds(900)},
+                .outputs = {{1}, {}}}),
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
       Seed(Bye{"it stops"}),
@@ -123,8 +123,8 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(RemoteFrame());
     case Kind::kSlice:
       return decode(Slice());
-    case Kind::kAnswer:
-      return decode(Answer());
+    case Kind::kDone:
+      return decode(Done());
     case Kind::kGiveUp:
       return decode(GiveUp());
     case Kind::kFrameRefusal:

@@ -40,7 +40,7 @@ TEST(MessagesTest, BytesAreThoseOfTheProtocol) {
   for (const std::string& seed : MessageSeeds()) {
     for (const char byte : seed) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   }
-  EXPECT_EQ(hash, 0x507acec07682f26d);
+  EXPECT_EQ(hash, 0xf94b94deba5df79e);
 }
 
 TEST(MessagesTest, AFrameIsItsDecision) {
@@ -74,7 +74,7 @@ TEST(MessagesTest, APictureNeedsFewBytesBesideIt) {
   EXPECT_EQ(read.left_ms, frame.left_ms);
   EXPECT_EQ(read.place, frame.place);
   EXPECT_EQ(read.picture, frame.picture);
-  EXPECT_LE(Encode(Answer()).size(), 40u);
+  EXPECT_LE(Encode(Done()).size(), 40u);
 }
 
 TEST(MessagesTest, SettingsAreWhatTheRobotGoesBy) {
@@ -169,10 +169,10 @@ TEST(MessagesTest, FieldsAreChecked) {
             settings + "a cut's share is out of bounds");
   EXPECT_EQ(settings_refused([](Settings& s) {
               s.shared.cache.growth = 65;
-            }).substr(0, settings.size() + 30),
-            settings + "cache is not a configuration: ");
-  EXPECT_EQ(Refusal(Answer{.work = {.active = 1.5}}),
-            "a message of kind 'answer' is invalid: active is out of bounds");
+            }).substr(0, settings.size() + 31),
+            settings + "shared is not a configuration: ");
+  EXPECT_EQ(Refusal(Done{.work = {.active = 1.5}}),
+            "a message of kind 'done' is invalid: active is out of bounds");
 }
 
 // However long a list claims to be, memory is allocated only for bytes that are there.

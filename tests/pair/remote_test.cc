@@ -40,12 +40,13 @@ using std::chrono::nanoseconds;
 
 // A robot, and the session that serves it.
 struct Guest {
-  Guest(const LoopbackScript& script, ModelStore& store, const Graph& graph,
+  Guest(const LoopbackScript& script, ModelStore& store, SlowWork& slow_work, const Graph& graph,
         const message::Settings& settings, const std::string& codec,
         RemoteServer::OnPicture on_picture = {}, const SlowSide::Nap& server_nap = {})
       : channels(script),
         server_side(channels.clock, server_nap),
-        session(channels.server, store, server_side.clock(), kBuild, std::move(on_picture)),
+        session(channels.server, store, slow_work, server_side.clock(), kBuild,
+                std::move(on_picture)),
         connection(channels.robot, kBuild, "rover", PackForServers(graph)),
         robot(connection, graph, channels.clock, settings, ParsePictureCodec(codec)) {
     while (!robot.IsReady()) {
@@ -100,7 +101,8 @@ class RemoteTest : public FolderTest {
   // Connects robot and server until frames may be sent.
   void Meet(const std::string& codec, const std::string& shape = "") {
     guest_.emplace(
-        shape.empty() ? LoopbackScript() : Shaped(shape), store_, *graph_, Settings(), codec,
+        shape.empty() ? LoopbackScript() : Shaped(shape), store_, slow_work_, *graph_, Settings(),
+        codec,
         [this](int64_t frame, const PictureView&, const PictureSpec&) {
           decoded_.push_back(frame);
         },
@@ -169,6 +171,7 @@ class RemoteTest : public FolderTest {
                     }};
   ModelState dense_{model_};
   Clip clip_{kHeight, kWidth, 0, 7};
+  SlowWork slow_work_;
   std::optional<Guest> guest_;
   SlowSide::Nap server_nap_;
   Rectangle place_ = {{0, kHeight}, {0, kWidth}};
@@ -270,7 +273,7 @@ TEST_F(RemoteTest, RobotsTakeTurnsByTheStage) {
   const size_t stages = shallow->operators.size();  // each is an operator here
   ASSERT_LT(stages + 10, graph_->operators.size());
   Meet("raw");
-  Guest quick(LoopbackScript(), store_, *shallow, Settings(), "raw");
+  Guest quick(LoopbackScript(), store_, slow_work_, *shallow, Settings(), "raw");
   ModelState quick_dense(
       std::make_shared<const CompiledModel>(shallow, std::make_unique<CpuBackend>()));
   Clip quick_clip(kHeight, kWidth, 0, 8);
@@ -436,7 +439,7 @@ TEST_F(RemoteTest, ALateAnswerIsNotTakenForTheNextFrames) {
 
 TEST_F(RemoteTest, AnAnswerHasAllPixels) {
   Meet("raw");
-  message::Answer answer;
+  message::Done answer;
   for (const ValueId output : graph_->outputs) {
     const Value& value = graph_->value(output);
     const Mask none(HeightOf(value), WidthOf(value));
@@ -444,7 +447,7 @@ TEST_F(RemoteTest, AnAnswerHasAllPixels) {
     AppendSlice(model_->backend(), dense_.view(output), output, {0, HeightOf(value)}, none, &slice);
     AppendCodedSlice(SliceCodec::kRaw, slice, &answer.outputs.emplace_back());
   }
-  answer.frame = 1;
+  answer.number = 1;
   Say(guest_->channels.server, answer);
   is_server_busy_ = true;
   EXPECT_FALSE(Compute(guest_->channels.clock.Now() + milliseconds(30)));

@@ -83,9 +83,9 @@ TEST_F(SessionTest, AKilledServerLeavesNoHalfModel) {
 }
 
 TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
-  SessionWorld world(Yolo(), folder_);
   std::atomic<bool> may_end = false;
   const std::string profile(100'000, 'p');
+  SessionWorld world(Yolo(), folder_);
   world.SolveBy([&](const auto& model, const message::Settings& settings, const std::string& robot,
                     const auto& send_rough, const std::atomic<bool>& stop) {
     if (robot == profile) send_rough("rough");
@@ -136,34 +136,49 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   }
   EXPECT_FALSE(world.connection().TakeSchedule());
   EXPECT_EQ(world.connection().fault(), "");
-
-  may_end = false;
-  world.connection().AskForSchedule(settings, profile);
-  world.TakeTurns(50);
-  world.Connect();  // leaving does not wait for the solver
 }
 
-TEST_F(SessionTest, LeavingDoesNotWaitForTheServerToTune) {
+// Other robots are served on the thread that lets go of a session.
+TEST_F(SessionTest, LeavingWaitsForNothingThatIsSlowToStop) {
   std::atomic<int> begun = 0;
-  std::atomic<int> stopped = 0;
-  SessionWorld world(Yolo(), folder_, {}, std::make_unique<CpuBackend>,
-                     [&](Graph&, bool takes_fastest, const std::atomic<bool>& stop) {
-                       EXPECT_FALSE(takes_fastest);
-                       ++begun;
-                       for (int i = 0; i < 10'000 && !stop; ++i) {
-                         std::this_thread::sleep_for(milliseconds(1));
-                       }
-                       if (stop) ++stopped;
-                     });
-  for (int sessions = 1; sessions <= 2; ++sessions) {  // nothing half tuned is kept
-    world.Connect();
-    while (begun < sessions) {
+  std::atomic<int> ended = 0;
+  std::atomic<bool> may_end = false;
+  const auto work = [&](const std::atomic<bool>& stop) {
+    ++begun;
+    for (int i = 0; i < 10'000 && !(stop && may_end); ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_TRUE(stop);
+    ++ended;
+  };
+  const auto leave = [&](SessionWorld& world, int most) {
+    while (begun < most) {
       world.Answer();
       world.TakeTurns(20);
     }
-  }
-  world.Connect();
-  EXPECT_EQ(stopped, 2);
+    world.Connect();
+    EXPECT_EQ(ended, most - 1) << "leaving has waited";
+    may_end = true;
+    while (ended < most) std::this_thread::sleep_for(milliseconds(1));
+    may_end = false;
+  };
+  SessionWorld tuning(Yolo(), folder_, {}, std::make_unique<CpuBackend>,
+                      [&](Graph&, bool takes_fastest, const std::atomic<bool>& stop) {
+                        EXPECT_FALSE(takes_fastest);
+                        work(stop);
+                      });
+  tuning.Connect();
+  leave(tuning, 1);
+  leave(tuning, 2);  // nothing half tuned is kept
+  SessionWorld solving(Yolo(), folder_);
+  solving.SolveBy([&](const auto&, const message::Settings&, const std::string&, const auto&,
+                      const std::atomic<bool>& stop) {
+    work(stop);
+    return std::string("solved");
+  });
+  solving.Connect();
+  solving.connection().AskForSchedule({}, "profile");
+  leave(solving, 3);
 }
 
 TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
@@ -228,7 +243,7 @@ TEST_F(SessionTest, ProbingNeedsNoHello) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("20mbit,3ms");
   ChannelPair channels(Shaped("20mbit,3ms"));
-  Session session(channels.server, world.store(), channels.clock, "these bits");
+  Session session(channels.server, world.store(), world.slow_work(), channels.clock, "these bits");
   Say(channels.robot, message::Probe{1000, {1, 2, 3}});
   const bool has_come = channels.RunUntil([&] {
     session.Advance();
@@ -266,7 +281,8 @@ TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsRobo
       ModelStore store(
           folder_, [] { return std::make_unique<CpuBackend>(); }, nullptr, trusts);
       ChannelPair channels{LoopbackScript()};
-      Session session(channels.server, store, channels.clock, "these bits", {}, solve);
+      SlowWork slow_work;
+      Session session(channels.server, store, slow_work, channels.clock, "these bits", {}, solve);
       ServerConnection connection(channels.robot, "these bits", "rover", PackForServers(graph));
       if (only_asks) {
         connection.AskForSchedule({}, "profile");

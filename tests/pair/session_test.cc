@@ -458,7 +458,8 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
   std::string end;
   std::thread server([&] {
     ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
-    Session session(server_channel, store, clock, kBuild);
+    SlowWork slow_work;
+    Session session(server_channel, store, slow_work, clock, kBuild);
     while (!session.is_over()) {
       if (!session.Advance()) server_channel.WaitForMessage(clock.Now() + milliseconds(10));
     }

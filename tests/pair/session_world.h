@@ -59,8 +59,9 @@ class SessionWorld {
     channels_ = std::make_unique<ChannelPair>(script);
     robot_side_.emplace(channels_->clock, robot_nap_);
     server_side_.emplace(channels_->clock, server_nap_);
-    session_ = std::make_unique<Session>(channels_->server, store_, server_side_->clock(), kBuild,
-                                         RemoteServer::OnPicture(), solve_);
+    session_ =
+        std::make_unique<Session>(channels_->server, store_, slow_work_, server_side_->clock(),
+                                  kBuild, RemoteServer::OnPicture(), solve_);
     connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
     MakeRobot();
   }
@@ -189,6 +190,7 @@ class SessionWorld {
   Session& session() { return *session_; }
   ChannelPair& channels() { return *channels_; }
   ModelStore& store() { return store_; }
+  SlowWork& slow_work() { return slow_work_; }
   const MappedFile& pack() const { return pack_; }
 
  private:
@@ -196,6 +198,7 @@ class SessionWorld {
   std::shared_ptr<const CompiledModel> model_;
   ChangePolicy policy_;
   ModelStore store_;
+  SlowWork slow_work_;
   Clip clip_;
   ModelState dense_;
   ModelState state_;

@@ -48,7 +48,7 @@ TEST_P(SplitWalks, WhateverIsCutLateOrLostTheAnswerHasTheBitsOfADenseRun) {
       const auto graph = MakeNetwork(GetParam(), kHeight, kWidth);
       std::mt19937 random(3);
       for (const Operator& op : graph->operators) {
-        if (random() % 2 == 0) options.persistent.push_back(op.outputs[0]);
+        if (random() % 2 == 0) options.chosen.push_back(op.outputs[0]);
       }
     }
     WalkPair pair(GetParam(), options);

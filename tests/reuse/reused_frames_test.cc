@@ -34,7 +34,7 @@ using OutputNumbers = std::vector<std::vector<float>>;
 
 ModelState MakeState(const std::shared_ptr<const Graph>& graph, Keep keep, bool moves = false) {
   return ModelState(std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>()),
-                    {.persistent = {}, .keep = keep, .moves = moves});
+                    {.chosen = {}, .keep = keep, .moves = moves});
 }
 
 PictureView View(const Pixels& pixels) { return {pixels.data(), kWidth, kHeight, kChannels}; }
@@ -104,7 +104,7 @@ class ReusedFramesTest : public testing::Test {
     gathers_ = 0;
     state_ = ModelState(
         std::make_shared<const CompiledModel>(graph_, std::make_unique<GatherCounter>(gathers_)),
-        {.persistent = {}, .keep = Keep::kAll});
+        {.chosen = {}, .keep = Keep::kAll});
     MakeCache(config, {}, nullptr);
   }
 

@@ -50,7 +50,7 @@ class PlanRobot {
   PlanRobot(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
             const Clock& link_clock)
       : graph_(model->graph()),
-        executor_(model, config, /*may_split=*/true, clock_, link_clock),
+        executor_(model, config, clock_, link_clock),
         dense_(model),
         clip_(kHeight, kWidth, /*step=*/0, 7) {
     executor_.SetPlaceOfFrames(kAll);
@@ -61,7 +61,7 @@ class PlanRobot {
 
   // A frame that the server computes leaves alone what is kept of the frames before.
   void KeepWhatIsKept() {
-    executor_.MeetServer();
+    MeetServer();
     const Plan local = {.kind = Plan::Kind::kLocal, .keeps = true, .codec = "", .cuts = {}};
     const Plan remote = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = "raw", .cuts = {}};
     const std::vector<uint8_t> first = Pixels();
@@ -126,8 +126,19 @@ class PlanRobot {
   void Answer(const Plan& plan) {
     const PictureView picture = NextPicture();
     Answer(plan, picture);
-    if (random_() % 2 == 0) executor_.Refresh(picture, {});
+    if (random_() % 2 == 0 && executor_.BeginRefresh(picture, {})) {
+      TakeSteps();
+      executor_.CommitRefresh();
+    }
     StandByForAWhile();
+  }
+
+  void MeetServer() {
+    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+  }
+
+  void TakeSteps() {
+    while (!executor_.Step()) continue;
   }
 
   // So that a decision for what is kept is often open when the next frame or plan comes.
@@ -138,12 +149,11 @@ class PlanRobot {
   }
 
   const Execution& Answer(const Plan& plan, const PictureView& picture) {
-    executor_.MeetServer();
+    MeetServer();
     const FittedFrame frame = {.index = ++index_, .picture = picture, .place = kAll, .tensor = {}};
     executor_.Decide(frame, {}, SplitRobot::kNever);
     executor_.Begin();
-    while (!executor_.Step()) {
-    }
+    TakeSteps();
     const Execution& execution = executor_.Commit();
     if (execution.kind != Plan::Kind::kLocal && execution.kind != plan.kind) {
       throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));

@@ -64,7 +64,7 @@ class DeviceStream {
     typename Device::Graph graph;
     uint64_t last_use;
   };
-  // Of the host, that copies are fast from.
+  // The host's memory from which, and to which, the device copies fast.
   struct HostBlock {
     unsigned char* memory;
     size_t bytes;

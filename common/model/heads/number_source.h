@@ -9,30 +9,31 @@
 
 #include "common/model/heads/heads.h"
 
-// What the graph's last operators show of the boxes in its rows, before any frame is seen.
+// What a graph's last operators say about the boxes in its output, before any frame is seen.
 
 namespace cacheinf {
 
 // How the graph makes one number of every box.
 struct NumberSource {
-  // Going back from the output one comes upon nothing but convolutions and matrix products with
-  // learned weights.
+  // Whether every way back from the output ends at a convolution or a matrix product with learned
+  // weights.
   bool is_known = false;
-  // Their results, and the channels of these that the number depends on.
+  // The channels of these, by the value that holds them, on which the number depends.
   std::set<std::pair<ValueId, int64_t>> channels;
   bool has_distribution = false;  // a softmax, whose mean is a distance
   bool has_power = false;         // e^x or x^2, which make a size
-  // Of each box: what constants alone make of it, or of the boxes of the first grid; empty: not
-  // known.
+  // One per box, or per box of the first grid: what constants add to the number, so where its cell
+  // of the grid lies. Empty: not known.
   std::vector<float> places;
 
-  bool Shares(const NumberSource& other) const;  // a channel
+  bool Shares(const NumberSource& other) const;  // whether both depend on one channel
 };
 
-// Of number `number` in each row of an output that has boxes × numbers, or numbers × boxes.
+// Finds how the graph makes the number at index `number` in each row of an output of boxes × numbers
+// (if `is_transposed`, numbers × boxes).
 NumberSource SourceOf(const Graph& graph, ValueId output, bool is_transposed, int64_t number);
 
-// Whether the graph's last operators confirm, or contradict, that rows are of the kind.
+// Whether the graph's last operators confirm, or contradict, that its output is of the kind.
 struct GraphFinding {
   std::string contradiction;
   bool confirms = false;

@@ -1,0 +1,34 @@
+#ifndef CACHEINF_COMMON_PAIR_SLOW_WORK_H_
+#define CACHEINF_COMMON_PAIR_SLOW_WORK_H_
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <utility>
+#include <vector>
+
+namespace cacheinf {
+
+// Work that takes longer than a turn of the thread that asks for it, each piece on a thread of its
+// own. It may outlive whoever asked for it, but not this: the destructor waits for all of it.
+class SlowWork {
+ public:
+  // Letting go of the future waits for nothing.
+  template <typename Result>
+  std::future<Result> Begin(std::function<Result()> work) {
+    std::erase_if(begun_, [](const std::future<void>& begun) {
+      return begun.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    std::packaged_task<Result()> task(std::move(work));
+    std::future<Result> result = task.get_future();
+    begun_.push_back(std::async(std::launch::async, std::move(task)));
+    return result;
+  }
+
+ private:
+  std::vector<std::future<void>> begun_;
+};
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_PAIR_SLOW_WORK_H_

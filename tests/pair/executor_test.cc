@@ -1,0 +1,201 @@
+// What a robot in mode remote does beside waiting for its server. It takes an answer that comes
+// while it computes a frame, which it has given up, itself. And it keeps its own results warm,
+// about once a second, so that the first frame without the server computes only what has changed
+// since. The robot's time passes when the test says so; the link takes its own.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include "client/frame_executor.h"
+#include "common/answer/outputs.h"
+#include "common/backend/host/cpu_backend.h"
+#include "common/base/clock.h"
+#include "common/config/robot_config.h"
+#include "common/exec/compiled_model.h"
+#include "common/exec/model_state.h"
+#include "common/plan/plan.h"
+#include "common/reuse/verdict.h"
+#include "tests/pair/in_process_server.h"
+#include "tests/testing/clip.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+
+namespace cacheinf {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kDueAfter(100);
+constexpr milliseconds kFramePeriod(40);
+constexpr Rectangle kAll = {{0, kHeight}, {0, kWidth}};
+
+class ExecutorTest : public FolderTest {
+ protected:
+  ExecutorTest() { executor_.SetPlaceOfFrames(kAll); }
+
+  static RobotConfig Config() {
+    RobotConfig config;
+    config.mode = RobotConfig::Mode::kRemote;
+    config.cache.policy = CacheConfig::Policy::kExact;
+    config.server.codec = "raw";
+    config.server.slice_codec = SliceCodec::kRaw;
+    config.server.wait_s = 30;
+    return config;
+  }
+
+  // A frame in which a corner has changed.
+  void Begin(FrameExecutor::Time due, const Verdict& verdict = {}) {
+    clip_.Change(4, 4);
+    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+    const auto frame = clip_.decision().number;
+    executor_.Decide({.index = frame, .picture = clip_.picture(), .place = kAll, .tensor = {}},
+                     verdict, due);
+    executor_.Begin();
+  }
+
+  const Execution& Finish() {
+    while (!executor_.Step()) continue;
+    return executor_.Commit();
+  }
+
+  const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
+      MakeNetwork(TenNetworks().front(), kHeight, kWidth), std::make_unique<CpuBackend>());
+  SteadyClock link_clock_;
+  ManualClock clock_;
+  InProcessServer server_{folder_, link_clock_};
+  FrameExecutor executor_{model_, Config(), clock_, link_clock_, server_.connect()};
+  Clip clip_{kHeight, kWidth, /*step=*/0, 7};
+};
+
+class LateAnswerTest : public ExecutorTest {
+ protected:
+  void Begin() { ExecutorTest::Begin(clock_.Now() + kDueAfter); }
+
+  // Lets time pass until the robot waits for the server no longer.
+  void GiveUp() {
+    while (executor_.last().decision == nullptr) {
+      ASSERT_FALSE(executor_.Step());
+      clock_.Advance(milliseconds(5));
+    }
+  }
+
+  // Until the answer is there.
+  void Hear() {
+    const auto received = [this] { return executor_.link_statistics()->received.wire; };
+    const auto before = received();
+    server_.Hold(false);
+    const auto end = link_clock_.Now() + std::chrono::seconds(20);
+    const uint64_t bytes = 4 * AnswerOf(executor_.outputs()).front().size();
+    while (received() < before + bytes && link_clock_.Now() < end) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    ASSERT_GE(received(), before + bytes);
+    std::this_thread::sleep_for(milliseconds(50));  // the message's end
+  }
+
+  static OutputNumbers AnswerOf(const FrameOutputs& outputs) {
+    OutputNumbers numbers;
+    ReadOutputs(outputs, numbers);
+    return numbers;
+  }
+
+  void ExpectDense() {
+    dense_.SetPicture(clip_.picture());
+    dense_.Run();
+    EXPECT_EQ(AnswerOf(executor_.outputs()), AnswerOf(dense_));
+  }
+
+  ModelState dense_{model_};
+};
+
+TEST_F(LateAnswerTest, IsTheFramesAnswerAllTheSameIfItComesFirst) {
+  Begin();
+  ASSERT_EQ(Finish().kind, Plan::Kind::kRemote);
+  for (int i = 0; i < 3; ++i) {
+    SCOPED_TRACE(testing::Message() << "time " << i);
+    server_.Hold(true);
+    Begin();
+    GiveUp();
+    for (int stage = 0; stage < i; ++stage) ASSERT_FALSE(executor_.Step());
+    Hear();
+    EXPECT_TRUE(executor_.Step());
+    const Execution& late = executor_.Commit();
+    EXPECT_EQ(late.kind, Plan::Kind::kRemote);
+    EXPECT_TRUE(late.gave_up);
+    EXPECT_EQ(late.decision, nullptr);
+    EXPECT_TRUE(late.server.has_value());
+    ExpectDense();
+  }
+  // What was left of the robot's own frame is made up for.
+  server_.Hold(true);
+  Begin();
+  EXPECT_EQ(Finish().kind, Plan::Kind::kLocal);
+  ExpectDense();
+}
+
+class StandbyTest : public ExecutorTest {
+ protected:
+  const Execution& Answer(const Verdict& verdict = {}) {
+    Begin(FrameExecutor::kNever, verdict);
+    bool is_done = false;
+    for (int i = 0; i < 10 && !is_done; ++i) is_done = executor_.Step();
+    clock_.Advance(answer_takes_);
+    while (!is_done) is_done = executor_.Step();
+    clock_.Advance(kFramePeriod);
+    return executor_.Commit();
+  }
+
+  // Lets the server answer for more than two seconds.
+  void AnswerByServer() {
+    for (int frame = 0; frame < 60; ++frame) {
+      ASSERT_EQ(Answer().kind, Plan::Kind::kRemote);
+      for (int i = 0; stands_by_ && i < 200 && executor_.StandBy(); ++i) ++steps_;
+    }
+  }
+
+  // The share of a dense run's work in the first frame without the server, after two scenes.
+  double ShareOfFirstAlone(const Verdict& verdict = {}) {
+    AnswerByServer();
+    clip_.Whole();
+    AnswerByServer();
+    server_.Kill(/*is_told=*/true);
+    const Execution& first = Answer(verdict);
+    EXPECT_EQ(first.kind, Plan::Kind::kLocal);
+    return first.work->share;
+  }
+
+  bool stands_by_ = true;
+  milliseconds answer_takes_{0};
+  int steps_ = 0;
+};
+
+TEST_F(StandbyTest, TheFirstFrameWithoutTheServerComputesWhatHasChanged) {
+  EXPECT_LE(ShareOfFirstAlone(), 0.5);
+  const int decisions = 5;  // in five seconds
+  EXPECT_LE(steps_, decisions * (executor_.state().stage_count() + 1));
+}
+
+TEST_F(StandbyTest, AWaitForTheServerIsUsedToo) {
+  LoopbackScript script;
+  script.shape.delay = milliseconds(5);
+  server_.SetScript(script);
+  stands_by_ = false;
+  answer_takes_ = milliseconds(10);
+  EXPECT_LE(ShareOfFirstAlone(), 0.5);
+}
+
+TEST_F(StandbyTest, OtherwiseThatIsAWholeFrame) {
+  stands_by_ = false;
+  EXPECT_EQ(ShareOfFirstAlone(), 1);
+}
+
+TEST_F(StandbyTest, WhatIsForgottenIsComputedAgain) {
+  EXPECT_EQ(ShareOfFirstAlone({.forget = true}), 1);
+}
+
+}  // namespace
+}  // namespace cacheinf
