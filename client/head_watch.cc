@@ -16,6 +16,7 @@ void HeadWatch::Before(const Frame& frame) {
   if (frame.picture.empty()) return;
   if (!trials_) trials_.emplace(config_, std::exchange(network_, {}), ThreadsToUse(config_));
   is_over_ = !trials_->is_needed();
+  if (!is_over_ && !trials_->Fits(frame.picture)) return;  // the robot skips it
   if (!is_over_) {
     const HeadTrial trial = trials_->Try(frame.picture);
     if (!trial.contradiction.empty()) {

@@ -42,6 +42,14 @@ if(CACHEINF_QUICK_LINKER)
   add_link_options("$<$<NOT:$<CONFIG:Release>>:${CACHEINF_LINK_QUICKLY}>")
 endif()
 
+# cacheinf_compile_for_modules(TARGET): so that a shared library, such as Python's module, can hold it.
+# Nothing may take the place of its functions, which are inlined as in a program.
+function(cacheinf_compile_for_modules target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target}
+                         PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fno-semantic-interposition>)
+endfunction()
+
 if(CACHEINF_SANITIZE)
   add_compile_options(-fsanitize=${CACHEINF_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)

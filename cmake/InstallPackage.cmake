@@ -15,6 +15,7 @@ install(
   PATTERN "function_core.inc"
   PATTERN "*-inl.h" EXCLUDE
   PATTERN "client/calibrate" EXCLUDE
+  PATTERN "client/python" EXCLUDE
   PATTERN "client/record" EXCLUDE
   PATTERN "client/run" EXCLUDE
   PATTERN "common/model/onnx" EXCLUDE

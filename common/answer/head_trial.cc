@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/answer/outputs.h"
+#include "common/base/error.h"
 #include "common/base/picture_view.h"
 #include "common/config/configured_model.h"
 #include "common/config/model_setup.h"
@@ -52,6 +53,15 @@ HeadTrials::HeadTrials(const RobotConfig& config, Graph graph, int threads) {
   graph.Validate();
   model_ = std::make_shared<const CompiledModel>(std::make_shared<const Graph>(std::move(graph)),
                                                  MakeBackend(config, threads));
+}
+
+bool HeadTrials::Fits(const Picture& frame) const {
+  try {
+    const PictureFit fit(model_->graph().picture, frame.width, frame.height);
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
 }
 
 HeadTrial HeadTrials::Try(const Picture& frame) const {

@@ -41,7 +41,11 @@ class HeadTrials {
   // Whether there is a decoder to try; false if the model's file holds it.
   bool is_needed() const { return check_.has_value(); }
 
-  HeadTrial Try(const Picture& frame) const;  // REQUIRES: is_needed()
+  // Whether the network's picture can be made of it.
+  bool Fits(const Picture& frame) const;  // REQUIRES: is_needed()
+
+  // Throws InputError unless the frame fits. REQUIRES: is_needed().
+  HeadTrial Try(const Picture& frame) const;
 
  private:
   HeadTrial described_;

@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 
@@ -37,26 +38,37 @@ std::string FindIn(std::span<const unsigned char> notes) {
   return "";
 }
 
-// Called for the program first; returns non-zero so that it is not called for its libraries.
-int FindInProgram(dl_phdr_info* program, size_t, void* found) {
-  for (int i = 0; i < program->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = program->dlpi_phdr[i];
+struct Search {
+  uintptr_t address = 0;
+  std::string id;
+};
+
+// Returns non-zero, which ends the search, for what the address lies in: the program or a library.
+int FindInOwner(dl_phdr_info* object, size_t, void* search) {
+  auto& [address, found] = *static_cast<Search*>(search);
+  bool is_owner = false;
+  std::string id;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && address - begin < segment.p_memsz) is_owner = true;
     if (segment.p_type != PT_NOTE) continue;
-    const auto* const notes =
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
-        reinterpret_cast<const unsigned char*>(program->dlpi_addr + segment.p_vaddr);
-    const std::string id = FindIn({notes, segment.p_memsz});
-    if (!id.empty()) *static_cast<std::string*>(found) = id;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
+    const auto* const notes = reinterpret_cast<const unsigned char*>(begin);
+    const std::string here = FindIn({notes, segment.p_memsz});
+    if (!here.empty()) id = here;
   }
+  if (!is_owner) return 0;
+  found = id;
   return 1;
 }
 
 }  // namespace
 
 std::string BuildId() {
-  std::string id;
-  dl_iterate_phdr(FindInProgram, &id);
-  return id;
+  Search search{.address = reinterpret_cast<uintptr_t>(&BuildId), .id = {}};
+  dl_iterate_phdr(FindInOwner, &search);
+  return search.id;
 }
 
 std::string BitsId() { return CACHEINF_VERSION; }

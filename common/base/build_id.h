@@ -5,8 +5,8 @@
 
 namespace cacheinf {
 
-// The linker's build id of the running program: hexadecimal digits that differ for programs built
-// from other code. Empty if the linker wrote none.
+// The linker's build id of the program that this is linked into, or of the library (Python's module):
+// hexadecimal digits that differ where it is built from other code. Empty if the linker wrote none.
 std::string BuildId();
 
 // CacheInf's version. Programs with the same id compute the same bits.

@@ -103,6 +103,12 @@ bool IsFile(const std::string& source) {
          source.find("://") == std::string::npos;
 }
 
+// What a configuration with plans to choose from means where it says no mode.
+void TakeUsualMode(RobotConfig& config) {
+  const bool has_plans = !config.server.address.empty() || !config.smaller_models.empty();
+  if (has_plans) config.mode = RobotConfig::Mode::kCacheinf;
+}
+
 void StartPathsAt(const fs::path& folder, RobotConfig& config) {
   config.ChangePaths([&](const std::string& path) { return (folder / path).string(); });
 }
@@ -375,6 +381,19 @@ void WriteRobotConfig(RobotConfig config, const fs::path& path) {
   WriteFile(path, WriteJson(config.Fields()));
 }
 
+RobotConfig EffectiveConfig(std::string_view text, std::string_view name) {
+  RobotConfig config = ParseRobotConfig(text, name);
+  if (!HasKey(text, "mode")) TakeUsualMode(config);
+  config.Check(name);
+  return config;
+}
+
+RobotConfig EffectiveConfig(const fs::path& path) {
+  RobotConfig config = EffectiveConfig(ReadFile(path, kLargestFile), path.string());
+  StartPathsAt(path.parent_path(), config);
+  return config;
+}
+
 RobotConfig EffectiveConfig(const ConfigOptions& options) {
   RobotConfig config;
   bool says_mode = options.Sets("mode");
@@ -385,8 +404,7 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
     says_mode = says_mode || HasKey(text, "mode");
   }
   options.Override(config.Fields());
-  const bool has_plans = !config.server.address.empty() || !config.smaller_models.empty();
-  if (has_plans && !says_mode) config.mode = RobotConfig::Mode::kCacheinf;
+  if (!says_mode) TakeUsualMode(config);
   config.Check();
   return config;
 }

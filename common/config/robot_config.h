@@ -170,6 +170,11 @@ void WriteRobotConfig(RobotConfig config, const std::filesystem::path& path);
 // the working directory. Throws InputError.
 RobotConfig EffectiveConfig(const ConfigOptions& options);
 
+// What LoadRobotConfig and ParseRobotConfig give, with the mode that EffectiveConfig takes where
+// none is said: for those who have no options.
+RobotConfig EffectiveConfig(const std::filesystem::path& path);
+RobotConfig EffectiveConfig(std::string_view text, std::string_view name);
+
 // The defaults, overridden by a file's text. Paths stay as they are.
 RobotConfig ParseRobotConfig(std::string_view text, std::string_view name);
 

@@ -34,7 +34,7 @@ class FrameQueue : public FrameSource {
   // are stamped, as their times in the record say. REQUIRES: capacity >= 1.
   FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace = nullptr);
 
-  // A source of pictures whose frames come by Push.
+  // A source whose frames come by Push; it does not know whether they are tensors.
   FrameQueue(size_t capacity, bool is_live);
 
   // Waits for the source to deliver the frame that it is reading.

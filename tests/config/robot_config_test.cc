@@ -179,6 +179,19 @@ TEST(RobotConfigTest, NamesTheMode) {
   EXPECT_EQ(ParseRobotConfig(R"({"track": 3})", "t").ModeName(), "track:3 dense");
 }
 
+TEST(RobotConfigTest, WithPlansToChooseFromTheModeThatIsNotSaidIsCacheinf) {
+  const std::string server = R"({"server": {"address": "mpi:lab"}, )";
+  EXPECT_EQ(EffectiveConfig(server + R"("threads": 1})", "t").ModeName(), "cacheinf");
+  EXPECT_EQ(EffectiveConfig(server + R"("mode": "cache"})", "t").ModeName(), "cache");
+  EXPECT_EQ(EffectiveConfig(R"({"smaller_models": ["a.onnx"]})", "t").ModeName(), "cacheinf");
+  EXPECT_EQ(EffectiveConfig("{}", "t").ModeName(), "dense");
+  EXPECT_EQ(RefusalOf([&] {
+              EffectiveConfig(R"({"smaller_models": ["a.onnx"], "cache": {"policy": "exact"}})",
+                              "robot.json");
+            }).rfind("robot.json: smaller_models", 0),
+            0u);
+}
+
 TEST(RobotConfigTest, RefusesMissingAndLargeFiles) {
   EXPECT_THROW(LoadRobotConfig(kConfigs / "missing.json"), InputError);
   EXPECT_THROW(LoadRobotConfig(kConfigs), InputError);

@@ -571,6 +571,20 @@ TEST_F(RunTest, SkipsAndCountsFramesThatDoNotFit) {
   EXPECT_EQ(answers[1]["frame"], 3);
 }
 
+// Whether the outputs are read right can be seen from a later one.
+TEST_F(RunTest, SkipsAFirstPictureOfAnAbsurdSize) {
+  fs::create_directories(Path("in"));
+  WriteText("in/0.ppm", "P6 1 40000 255\n" + std::string(120000, 'x'));
+  WriteText("in/1.ppm", "P6 64 48 255\n" + std::string(9216, 'x'));
+  RobotConfig config = Config(SourceFolder() / "configs/models/demo_segmentation.onnx", Path("in"));
+  config.shapes = {"1x3x48x64"};
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.frames, 1);
+  EXPECT_EQ(summary.skipped, 1);
+  fs::remove(Path("in/1.ppm"));
+  EXPECT_NE(Refusal(config).find("a frame of 1×40000 pixels cannot be used"), std::string::npos);
+}
+
 // The codec's library ignores the error of a full disk.
 TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
   Graph graph;
