@@ -153,7 +153,7 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
     const double latency_ms = answer["latency_ms"];
     EXPECT_DOUBLE_EQ(latency_ms, 100 - answer["stamp_ms"].get<double>());
     EXPECT_EQ(answer.value("late", false), latency_ms > 20);
-    late += latency_ms > 20 ? 1 : 0;
+    if (!answer.value("moved", false)) late += latency_ms > 20 ? 1 : 0;
   }
   ASSERT_FALSE(Answers().empty());
   EXPECT_EQ(Answers().back()["frame"], 2) << "the newest frame is always answered";
