@@ -5,8 +5,9 @@
 
 namespace cacheinf {
 
-// The linker's build id of the program that this is linked into, or of the library (Python's module):
-// hexadecimal digits that differ where it is built from other code. Empty if the linker wrote none.
+// The linker's build id of the program that this is linked into, or of the library, such as
+// Python's module: hexadecimal digits that differ where it is built from other code. Empty if the
+// linker wrote none.
 std::string BuildId();
 
 // CacheInf's version. Programs with the same id compute the same bits.
