@@ -129,47 +129,6 @@ TEST(HeadCheckTest, ClassAndScoreThatAreSwappedAreNoticedWithoutABox) {
   EXPECT_TRUE(has_evidence);
 }
 
-TEST(HeadCheckTest, CornersAreNoCentres) {
-  std::vector<float> rows = Rows(false, 0.75f);
-  for (size_t at = 0; at < rows.size(); at += 6) {
-    rows[at + 2] += rows[at];
-    rows[at + 3] += rows[at + 1];
-  }
-  EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, rows).find("corners"),
-            std::string::npos);
-}
-
-TEST(HeadCheckTest, LeftAndTopAreNoCentres) {
-  for (const auto& [x, y] : {std::pair(4.0f, 4.0f), std::pair(4.0f, 0.0f), std::pair(0.0f, 4.0f),
-                             std::pair(-4.0f, -4.0f)}) {
-    std::vector<float> rows = Rows(false, 0.75f);
-    for (size_t at = 0; at < rows.size(); at += 6) {
-      rows[at] -= x;
-      rows[at + 1] -= y;
-    }
-    EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, rows).find("left and top"),
-              std::string::npos);
-  }
-}
-
-// Boxes as distances to both sides of a cell's middle give them: some are narrow and lie beside it.
-TEST(HeadCheckTest, ABoxHoldsItsCellIfWidthAndHeightAreInOrder) {
-  const auto of = [](HeadKind kind, bool is_swapped) {
-    std::vector<float> rows = Rows(false, 0.75f);
-    for (size_t at = 0; at < rows.size(); at += 6) {
-      const bool is_wide = at % 12 == 0;
-      rows[at] += is_wide ? (at % 24 == 0 ? 6.0f : -6.0f) : 0;
-      rows[at + 2] = is_wide ? 14.0f : 4.0f;
-      rows[at + 3] = is_wide ? 4.0f : 14.0f;
-      if (is_swapped) std::swap(rows[at + 2], rows[at + 3]);
-    }
-    return ContradictionOf(kind, {1, kCells, 6}, rows);
-  };
-  EXPECT_EQ(of(HeadKind::kYolov8, false), "");
-  EXPECT_NE(of(HeadKind::kYolov8, true).find("only if width is read for height"),
-            std::string::npos);
-}
-
 TEST(HeadCheckTest, BoxesOfAPictureOfAnotherSizeAreSaidToBeThat) {
   EXPECT_NE(ContradictionOf(HeadKind::kYolov8, {1, kCells, 6}, Rows(false, 0.75f, 2))
                 .find("as in a picture of 128x128 pixels, but the picture is 64x64"),

@@ -1,4 +1,4 @@
-// Detectors' heads read back what their formulas' inverses wrote; and which head an output is.
+// Which head an output is, and what of detectors' heads head_mutations_test does not plant.
 
 #include "common/model/heads/heads.h"
 
@@ -84,18 +84,6 @@ HeadOutput DecodedRows(bool has_objectness, int boxes_a_cell, bool transposed) {
                      [](const Thing&) { return std::vector<double>(); });
 }
 
-TEST(HeadsTest, Yolov5Rows) {
-  for (const bool transposed : {false, true}) {
-    ExpectThings(BoxesOf({DecodedRows(true, 3, transposed)}, Decoder(HeadKind::kBoxes)));
-  }
-}
-
-TEST(HeadsTest, Yolov8AndItsTranspose) {
-  for (const bool transposed : {false, true}) {
-    ExpectThings(BoxesOf({DecodedRows(false, 1, transposed)}, Decoder(HeadKind::kYolov8)));
-  }
-}
-
 // Raw heads of three anchors each; the things are found by the second anchor of stride 16.
 std::vector<HeadOutput> RawHeads(std::vector<double> thing_numbers_of(const Thing&)) {
   constexpr int kNumbers = 5 + kHeadClasses;
@@ -168,28 +156,6 @@ std::vector<double> OfYolov4(const Thing& thing) {
   return Yolov3Numbers(thing, kLaterWidth, kLaterHeight, 1.1);
 }
 
-TEST(HeadsTest, Yolov5RawHeadsInFourAndFiveDimensions) {
-  DecoderConfig config = Decoder(HeadKind::kBoxes);
-  config.strides = {8, 16, 32};
-  config.anchors = kAnchors;
-  std::vector<HeadOutput> heads = RawHeads(OfYolov5);
-  ExpectThings(BoxesOf(heads, config));
-  for (HeadOutput& head : heads) {
-    const int64_t cells = head.shape[2] * head.shape[3];
-    const int64_t numbers = head.shape[1] / 3;
-    std::vector<float> split;
-    for (int64_t anchor = 0; anchor < 3; ++anchor) {
-      const auto begin = head.numbers.begin() + anchor * numbers * cells;
-      const std::vector<float> turned =
-          Transposed(std::vector<float>(begin, begin + numbers * cells), cells);
-      split.insert(split.end(), turned.begin(), turned.end());
-    }
-    head.shape = {1, 3, head.shape[2], head.shape[3], numbers};
-    head.numbers = std::move(split);
-  }
-  ExpectThings(BoxesOf(heads, config));
-}
-
 TEST(HeadsTest, Yolov3RawHeadsInEitherOrder) {
   std::vector<HeadOutput> heads = RawHeads(OfYolov3);
   ExpectThings(BoxesOf(heads, Decoder(HeadKind::kYolov3)));
@@ -235,47 +201,6 @@ TEST(HeadsTest, AnchorsGrowWithStrides) {
   config.anchors = std::vector<double>(kAnchors.rbegin(), kAnchors.rend());
   Graph graph = NetworkOf(RawHeads(OfYolov5));
   EXPECT_NE(RefusalOf([&] { AddDecoder(graph, config); }).find("do not grow"), std::string::npos);
-}
-
-TEST(HeadsTest, YoloxPlacedAndNotPlaced) {
-  HeadOutput rows = DecodedRows(true, 1, false);
-  // A graph that adds a constant has placed its boxes itself.
-  Graph placed = NetworkOf({rows});
-  const ValueId zero = placed.AddConstant("zero", Tensor({1}, std::vector<float>{0.0f}));
-  placed.outputs = {
-      placed.AddOne("placed", op::Binary{BinaryKind::kAdd, {}}, {placed.outputs[0], zero})};
-  AddDecoder(placed, Decoder(HeadKind::kYolox));
-  const auto state = MakeReferenceState(placed);
-  SetInputs(*state, {Tensor({1, 3, kSide, kSide}, std::vector<float>(3 * kSide * kSide)),
-                     Tensor(rows.shape, rows.numbers)});
-  state->Run();
-  ExpectThings(
-      std::get<Detections>(AnswerReader(state->graph(), Decoder(HeadKind::kYolox)).Read(*state, {}))
-          .boxes);
-
-  for (const Thing& thing : kThings) {
-    float* const row = &rows.numbers[static_cast<size_t>(CellOf(thing) * (5 + kHeadClasses))];
-    row[0] = static_cast<float>(InCell(thing.x));
-    row[1] = static_cast<float>(InCell(thing.y));
-    row[2] = static_cast<float>(std::log(thing.width / 16));
-    row[3] = static_cast<float>(std::log(thing.height / 16));
-  }
-  ExpectThings(BoxesOf({rows}, Decoder(HeadKind::kYolox)));
-}
-
-TEST(HeadsTest, PoseHasKeypointsForEachBox) {
-  const auto points = [](const Thing& thing) {
-    return std::vector<double>{thing.x - 5, thing.y - 4, 0.5, thing.x + 3, thing.y + 2, 0.25};
-  };
-  ModelNotes notes;
-  notes.keypoint_shape = {2, 3};
-  const auto boxes =
-      BoxesOf({DecodedRows(false, 1, true, 6, points)}, Decoder(HeadKind::kYolov8Pose), notes);
-  ExpectThings(boxes);
-  ASSERT_EQ(boxes[0].keypoints.size(), 2u);
-  EXPECT_NEAR(boxes[0].keypoints[1].x, kThings[0].x + 3, 1e-3);
-  EXPECT_NEAR(boxes[0].keypoints[1].y, kThings[0].y + 2, 1e-3);
-  EXPECT_EQ(boxes[0].keypoints[1].score, 0.25f);
 }
 
 // Two boxes a frame, of three keypoints; all but the first lie `away` pixels beside it.
@@ -434,41 +359,6 @@ TEST(HeadsTest, BoxesThatTheNetworkPicked) {
   HeadOutput tf_labels = labels;
   tf_labels.name = "detection_classes";
   ExpectThings(BoxesOf({shares, tf_labels, tf_scores, number}, Decoder(HeadKind::kTfDetection)));
-}
-
-TEST(HeadsTest, QueriesWithAndWithoutAClassOfNothing) {
-  constexpr int kQueries = 30;
-  for (const bool has_nothing : {true, false}) {
-    const int width = kHeadClasses + (has_nothing ? 1 : 0);
-    HeadOutput logits{{1, kQueries, width}, std::vector<float>(kQueries * width, -12.0f), "logits"};
-    HeadOutput boxes{{1, kQueries, 4}, std::vector<float>(kQueries * 4, 0.5f), "pred_boxes"};
-    if (has_nothing) {
-      for (int q = 0; q < kQueries; ++q) logits.numbers[q * width + kHeadClasses] = 4.0f;
-    }
-    for (size_t i = 0; i < kThings.size(); ++i) {
-      const Thing& thing = kThings[i];
-      const auto q = static_cast<size_t>(7 * i + 2);
-      const double other = has_nothing ? 4.0 : 0.0;
-      logits.numbers[q * width + thing.label] = static_cast<float>(LogitOf(thing.score) + other);
-      const std::vector<double> box = {thing.x / kSide, thing.y / kSide, thing.width / kSide,
-                                       thing.height / kSide};
-      std::copy(box.begin(), box.end(), &boxes.numbers[4 * q]);
-    }
-    ExpectThings(
-        BoxesOf({logits, boxes}, Decoder(has_nothing ? HeadKind::kDetr : HeadKind::kRtDetr)));
-  }
-  HeadOutput rows{{1, kQueries, 4 + kHeadClasses},
-                  std::vector<float>(kQueries * (4 + kHeadClasses))};
-  for (size_t i = 0; i < kThings.size(); ++i) {
-    const Thing& thing = kThings[i];
-    float* const row = &rows.numbers[(5 * i + 1) * (4 + kHeadClasses)];
-    row[0] = static_cast<float>(thing.x / kSide);
-    row[1] = static_cast<float>(thing.y / kSide);
-    row[2] = static_cast<float>(thing.width / kSide);
-    row[3] = static_cast<float>(thing.height / kSide);
-    row[4 + thing.label] = thing.score;
-  }
-  ExpectThings(BoxesOf({rows}, Decoder(HeadKind::kRtDetr)));
 }
 
 TEST(HeadsTest, AQueryMayNameSeveralClasses) {

@@ -67,37 +67,6 @@ TEST(MapHeadsTest, CenternetFindsPeaksWithAndWithoutASigmoid) {
   EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kCenternet);
 }
 
-TEST(MapHeadsTest, CenterfaceHasLandmarksInItsBoxes) {
-  CoarseMap scores("537", 1, -9);
-  CoarseMap sizes("538", 2, 0);
-  CoarseMap offsets("539", 2, 0);
-  CoarseMap landmarks("540", 10, 0);
-  for (const Thing& thing : kThings) {
-    scores.Set(0, thing, LogitOf(thing.score));
-    sizes.Set(0, thing, std::log(thing.height / kMapStride));
-    sizes.Set(1, thing, std::log(thing.width / kMapStride));
-    offsets.Set(0, thing, CoarseMap::InCell(thing.y) - 0.5);
-    offsets.Set(1, thing, CoarseMap::InCell(thing.x) - 0.5);
-    for (int k = 0; k < 5; ++k) {
-      landmarks.Set(2 * k, thing, 0.125 * k);     // of the height from the top
-      landmarks.Set(2 * k + 1, thing, 0.25 * k);  // of the width from the left
-    }
-  }
-  const std::vector<HeadOutput> outputs = {scores.Squashed(), sizes.output(), offsets.output(),
-                                           landmarks.output()};
-  EXPECT_EQ(Recognise(NetworkOf(outputs), 0).kind, HeadKind::kCenterface);
-  const auto boxes = BoxesOf(outputs, Decoder(HeadKind::kCenterface));
-  ASSERT_EQ(boxes.size(), 2u);
-  for (size_t i = 0; i < 2; ++i) {
-    const Thing& thing = kThings[i];
-    EXPECT_NEAR(boxes[i].left, thing.x - thing.width / 2, 1e-3);
-    EXPECT_NEAR(boxes[i].bottom, thing.y + thing.height / 2, 1e-3);
-    ASSERT_EQ(boxes[i].keypoints.size(), 5u);
-    EXPECT_NEAR(boxes[i].keypoints[3].x, thing.x + 0.25 * thing.width, 1e-3);
-    EXPECT_NEAR(boxes[i].keypoints[3].y, thing.y - 0.125 * thing.height, 1e-3);
-  }
-}
-
 // Places of points in cells of 8 × 8 pixels, as logits.
 HeadOutput PlacesOf(const std::vector<Keypoint>& points) {
   constexpr int kCells = kSide / 8;

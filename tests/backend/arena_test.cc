@@ -20,8 +20,7 @@ std::vector<BufferRequest> RandomRequests(std::mt19937& random) {
 }
 
 bool MayNotOverlap(const BufferRequest& a, const BufferRequest& b) {
-  return a.kept || b.kept ||
-         (a.first_step <= b.last_step && b.first_step <= a.last_step);
+  return a.kept || b.kept || (a.first_step <= b.last_step && b.first_step <= a.last_step);
 }
 
 TEST(ArenaTest, BuffersAliveTogetherNeverOverlap) {

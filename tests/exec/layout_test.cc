@@ -138,8 +138,7 @@ TEST(LayoutTest, EveryValueChosenIsKeepingAll) {
       EXPECT_EQ(chosen.places[id].offset, all.places[id].offset);
       EXPECT_EQ(chosen.places[id].viewed, all.places[id].viewed);
     }
-    EXPECT_EQ(FindKept(graph, AllValues(graph)).floats,
-              all.kept_floats - all.constant_floats);
+    EXPECT_EQ(FindKept(graph, AllValues(graph)).floats, all.kept_floats - all.constant_floats);
   }
 }
 

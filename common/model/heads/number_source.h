@@ -29,8 +29,8 @@ struct NumberSource {
   bool Shares(const NumberSource& other) const;  // whether both depend on one channel
 };
 
-// Finds how the graph makes the number at index `number` in each row of an output of boxes × numbers
-// (if `is_transposed`, numbers × boxes).
+// Finds how the graph makes the number at index `number` in each row of an output of boxes ×
+// numbers (if `is_transposed`, numbers × boxes).
 NumberSource SourceOf(const Graph& graph, ValueId output, bool is_transposed, int64_t number);
 
 // Whether the graph's last operators confirm, or contradict, that its output is of the kind.
