@@ -103,6 +103,8 @@ std::string GuardText(const std::optional<GuardState>& guard) {
   return text;
 }
 
+std::string OverText(const std::string& why) { return "the node is over: " + why; }
+
 // What happened to a camera's images.
 struct Tally {
   int64_t images = 0;
@@ -139,6 +141,13 @@ class RobotNode::Cameras {
  private:
   class Camera;
 
+  // To go on with these, once no frame is under way.
+  struct Request {
+    RobotConfig config;
+    std::shared_ptr<RobotModels> models;
+    std::promise<std::string> answer;  // empty, or why it is refused
+  };
+
   std::shared_ptr<RobotModels> Load(const RobotConfig& config) const;
   std::vector<std::unique_ptr<LiveRobot>> MakeRobots(const RobotConfig& config,
                                                      RobotModels& models);
@@ -172,7 +181,7 @@ class RobotNode::Cameras {
   bool stops_ = false;
   bool is_woken_ = false;
   std::string why_over_;  // empty: it is not
-  std::deque<std::packaged_task<void()>> requests_;
+  std::deque<Request> requests_;
   std::set<std::string> refusals_;  // that are logged
 
   // The thread's, and its requesters' while it waits for them.
@@ -427,25 +436,20 @@ void RobotNode::Cameras::Use(const RobotConfig& config, std::shared_ptr<RobotMod
 
 // Returns an empty text, or why it is refused. REQUIRES: changing_ is held.
 std::string RobotNode::Cameras::UseBetweenFrames(const RobotConfig& config, bool loads) {
-  const auto over = [this] { return "the node is over: " + why_over_; };
+  Request request{config, models_, {}};
+  std::future<std::string> answer = request.answer.get_future();
   try {
-    std::shared_ptr<RobotModels> models = loads ? Load(config) : models_;
-    std::packaged_task<void()> request([&] { Use(config, std::move(models)); });
-    std::future<void> is_done = request.get_future();
-    {
-      const std::lock_guard lock(mutex_);
-      if (!why_over_.empty()) return over();
-      requests_.push_back(std::move(request));
-    }
-    has_changed_.notify_all();
-    is_done.get();
-    return "";
-  } catch (const std::future_error&) {
-    const std::lock_guard lock(mutex_);
-    return over();
+    if (loads) request.models = Load(config);
   } catch (const std::exception& error) {
     return error.what();
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!why_over_.empty()) return OverText(why_over_);
+    requests_.push_back(std::move(request));
+  }
+  has_changed_.notify_all();
+  return answer.get();
 }
 
 std::string RobotNode::Cameras::Change(
@@ -577,23 +581,31 @@ void RobotNode::Cameras::TakeTurns() {
 }
 
 void RobotNode::Cameras::End(const std::string& why) {
+  std::deque<Request> refused;
   {
     const std::lock_guard lock(mutex_);
     why_over_ = why;
-    requests_.clear();  // whose futures throw
+    refused.swap(requests_);
   }
+  for (Request& request : refused) request.answer.set_value(OverText(why));
   listener_.Fail(why);
 }
 
 bool RobotNode::Cameras::RunRequest() {
-  std::packaged_task<void()> request;
+  Request request;
   {
     const std::lock_guard lock(mutex_);
     if (requests_.empty()) return false;
     request = std::move(requests_.front());
     requests_.pop_front();
   }
-  request();
+  std::string why_refused;
+  try {
+    Use(request.config, std::move(request.models));
+  } catch (const std::exception& error) {
+    why_refused = error.what();
+  }
+  request.answer.set_value(std::move(why_refused));
   return true;
 }
 
