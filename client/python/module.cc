@@ -431,13 +431,15 @@ class PythonRobot {
     }
     Living().insert(this);
   }
+  // NOLINTNEXTLINE(bugprone-exception-escape): giving the GIL back throws in a broken Python alone
   ~PythonRobot() {
     Living().erase(this);
-    if (!IsMine()) {
+    if (IsMine()) {
+      const py::gil_scoped_release release;
+      robot_.reset();
+    } else {
       (void)robot_.release();  // its thread did not come along
-      return;
     }
-    Close();
   }
   PythonRobot(const PythonRobot&) = delete;
   PythonRobot& operator=(const PythonRobot&) = delete;
