@@ -316,7 +316,7 @@ void Robot::FollowPlan() {
   // That the robot alone would be better is the chooser's to say.
   executor_->Expect({.server = agreement,
                      .alone = std::min(agreement, evidence.Agreement(Plan())),
-                     .moved = agreement * evidence.moved()});
+                     .moved = evidence.Moved(agreement, 1)});
 }
 
 void Robot::NoteFrame(Answer& answer) {

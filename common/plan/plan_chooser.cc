@@ -208,21 +208,24 @@ void PlanChooser::ConsiderAll(const CostModel& model) {
 void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
   candidates_.push_back({plan, Corrected(model, plan)});
   const Candidate base = candidates_.back();
-  for (int every = 2; every <= kMostEvery && MayTrack(every); ++every) {
+  for (int every = 2; every <= kMostEvery; ++every) {
+    if (!MayTrack(every, base.prediction.latency_ms)) continue;
     candidates_.push_back(base);
     candidates_.back().plan.every = every;
   }
 }
 
-bool PlanChooser::MayTrack(int every) const {
-  if (goal_.is_exact || keeps_to_nearby_ || moving_ms_.count() == 0) return false;
-  // On time it saves work, for hardly any agreement.
-  return !IsOnTime() || evidence_.Moved(every) >= 1 - kAsGood;
+bool PlanChooser::MayTrack(int every, double computed_ms) const {
+  if (goal_.is_exact || keeps_to_nearby_) return false;
+  if (IsOnTime() && every == 2 && computed_ms > pace().period_ms) return true;
+  if (moving_ms_.count() == 0) return false;
+  // On time it else saves work, for hardly any agreement.
+  return !IsOnTime() || evidence_.MeanMoved(1, every) >= 1 - kAsGood;
 }
 
 double PlanChooser::MeanMs(const Plan& plan, double computed_ms) const {
   if (plan.every == 1) return computed_ms;
-  return (computed_ms + (plan.every - 1) * moving_ms_.value()) / plan.every;
+  return (computed_ms + (plan.every - 1) * moving_ms()) / plan.every;
 }
 
 Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) const {
@@ -390,10 +393,6 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
     work = std::min(work, kHopedWork);
   }
   situation_.server_work = work;
-}
-
-void PlanChooser::NoteMoved(double agreement, double weight, int frames) {
-  evidence_.NoteMoved(std::pow(agreement, 1.0 / frames), weight);
 }
 
 void PlanChooser::NoteMovingTook(FrameTimes::Time time) { moving_ms_.Add(Milliseconds(time)); }
