@@ -26,9 +26,11 @@ namespace cacheinf {
 //            followed, and the log says so once.
 // A plan's first frame may cost as much as a whole one, so it leaves a plan only once staying has
 // cost as much as going to a better one and back, and believes no plan with the server to be a
-// little better that was never followed. Only use shows how a codec does on a scene: one that may
-// be as good is tried for two frames whenever a fiftieth of all frames has paid for it. All costs
-// are in milliseconds or, on time, in agreement.
+// little better that was never followed. Only use shows how a codec does on a scene and, on time,
+// how often the robot alone is late: a plan that may be as good is tried for two frames whenever a
+// fiftieth of all frames has paid for it or, on time, .005 of each, as plans are as good that
+// differ by no more; on credit in the beginning, when most is unknown. All costs are in
+// milliseconds or, on time, in agreement.
 //
 // Where answers move with the scene, and it is known what that takes, every second or third frame
 // may be computed by a plan, and the others get its answer, moved: latency, agreement and work are
@@ -215,9 +217,9 @@ class PlanChooser {
   // The first frames are computed alone, while machines are at their slowest.
   static constexpr size_t kFewestAlone = 5;
   Factor robot_{kFewestAlone};
-  int robot_unused_ = 0;  // frames since it was alone
-  bool was_up_ = false;   // the link
-  Median queue_ms_;       // the server's
+  int robot_unused_;     // frames since it was alone, or that was tried
+  bool was_up_ = false;  // the link
+  Median queue_ms_;      // the server's
   int server_unused_ = 0;
   Factor server_;
   Factor link_;

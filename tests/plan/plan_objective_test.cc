@@ -185,6 +185,22 @@ TEST_F(PlanObjectiveTest, OnTimeEverySecondFrameIsComputedWhereTheOthersWouldBeL
   EXPECT_EQ(Follow(exact, kDown, 100).every, 1) << exact.Reason();
 }
 
+// By JPEG .93 are in hand. A dense frame here takes 24 of 30 ms, if it takes no longer than that.
+TEST_F(PlanObjectiveTest, OnTimeTheRobotAloneIsTriedAsCodecsAre) {
+  PlanChooser chooser = ChooserOf(QuickRobot());
+  chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 30});
+  before_ = [](PlanChooser& at) {
+    at.NoteAgreement(Cache(), 0.8, 1);
+    at.NoteAgreement(Jpeg(true), 0.8, 1);
+    at.NoteAgreement(Jpeg(false), 0.93, 5);
+  };
+  EXPECT_EQ(Follow(chooser, kFast, 1), Dense());
+  EXPECT_EQ(chooser.Reason(),
+            "local dense: .91 in hand at 30 ms (p95 40); remote jpeg:85 dense .93 (late .00); the "
+            "first is being tried");
+  EXPECT_EQ(Follow(chooser, kFast, 200), Dense()) << chooser.Reason();
+}
+
 TEST_F(PlanObjectiveTest, NoFrameIsTrackedThatWouldBeQuickerComputedNorByAnExactRobot) {
   for (const bool is_exact : {false, true}) {
     PlanChooser chooser = ChooserOf(QuickRobot());
