@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "common/answer/agreement.h"
-#include "common/answer/outputs.h"
 
 namespace cacheinf {
 namespace {
@@ -17,7 +16,6 @@ constexpr double kEnough = 4;  // frames with many boxes
 std::optional<MovedTrial::Result> MovedTrial::Offer(int64_t frame, const AnswerContent* content,
                                                     const PictureView& model_picture,
                                                     const PictureFit* fit) {
-  if (content != nullptr && !MovedAnswer::Moves(*content)) return std::nullopt;
   if (!moved_.has_answer()) {
     if (content == nullptr || pause_-- > 0) return std::nullopt;
     AnswerContent kept = *content;
@@ -40,12 +38,11 @@ std::optional<MovedTrial::Result> MovedTrial::Offer(int64_t frame, const AnswerC
 
 std::optional<MovedTrial::Result> MovedTrial::Compare(const AnswerContent& moved,
                                                       const AnswerContent& content, int frames) {
-  const OutputNumbers none;
-  Agreement agreement;
-  agreement.Add(moved, none, content, none);
-  const AgreementMeasure measure = agreement.measure();
+  const AgreementMeasure measure = MeasureOfContent(moved, content);
   if (!measure.value) return std::nullopt;
-  return Result{*measure.value, measure.weight, frames, took_};
+  Result result = {*measure.value, measure.weight, frames};
+  if (MovedAnswer::Moves(content)) result.took = took_;
+  return result;
 }
 
 }  // namespace cacheinf

@@ -16,7 +16,7 @@ namespace cacheinf {
 // Shows how well answers would agree that are moved with the scene, and what moving takes: now and
 // then moves an answer over the frames after it, up to the next computed one, and compares it with
 // that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, …
-// up to 32. Boxes and keypoints move, so other answers give no result.
+// up to 32. What does not move is compared as it is repeated.
 class MovedTrial {
  public:
   // The clock must outlive this.
@@ -25,8 +25,9 @@ class MovedTrial {
   struct Result {
     double agreement = 0;
     double weight = 0;
-    int frames = 1;                   // by which the answer was moved, of the camera's
-    std::chrono::nanoseconds took{};  // moving it by one of them
+    int frames = 1;  // by which the answer was moved, of the camera's
+    // Moving it by one of them, if it moves.
+    std::optional<std::chrono::nanoseconds> took = {};
   };
   // Call after every answer, to the camera's `frame`, whose `content` is null if the frame was not
   // computed. Frames become pictures by `fit`.

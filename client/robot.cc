@@ -185,7 +185,7 @@ void Robot::TryMoving() {
   const auto result = moved_trial_.Offer(current_.frame, computed, model_picture(), fit());
   if (!result) return;
   chooser_->NoteMoved(result->agreement, result->weight, result->frames);
-  chooser_->NoteMovingTook(result->took + prepared_ - begin_);
+  if (result->took) chooser_->NoteMovingTook(*result->took + prepared_ - begin_);
 }
 
 bool Robot::StandBy() {
@@ -206,7 +206,7 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   answer.is_moved = true;
   answer.computed_from = moved_from_;
   answer.content = moved_.MoveTo(picture, fit());
-  if (is_current && MovedAnswer::Moves(answer.content)) moved_content_ = answer.content;
+  if (is_current) moved_content_ = answer.content;
   answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
@@ -322,7 +322,7 @@ void Robot::FollowPlan() {
   // That the robot alone would be better is the chooser's to say.
   executor_->Expect({.server = agreement,
                      .alone = std::min(agreement, evidence.Agreement(Plan())),
-                     .moved = agreement * evidence.moved()});
+                     .moved = evidence.Moved(agreement, 1)});
 }
 
 void Robot::NoteFrame(Answer& answer) {
@@ -348,10 +348,7 @@ std::string Robot::PlanText() const {
 
 // How well the frame's moved answer agrees with its own.
 void Robot::NoteMoved(const AnswerContent& content) {
-  const OutputNumbers none;
-  Agreement agreement;
-  agreement.Add(*moved_content_, none, content, none);
-  const AgreementMeasure measure = agreement.measure();
+  const AgreementMeasure measure = MeasureOfContent(*moved_content_, content);
   const int frames = static_cast<int>(current_.frame - moved_from_);
   if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight, frames);
 }

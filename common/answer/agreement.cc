@@ -261,4 +261,19 @@ AgreementMeasure Agreement::measure() const {
   return {"none", std::nullopt};
 }
 
+AgreementMeasure MeasureOfContent(const AnswerContent& answer, const AnswerContent& newer) {
+  if (const auto* classes = std::get_if<Classification>(&newer)) {
+    const auto& best = std::get<Classification>(answer).best;
+    if (best.empty() || classes->best.empty()) return {};
+    return {"top-1", best.front().index == classes->best.front().index ? 1.0 : 0.0, 1};
+  }
+  if (std::holds_alternative<RawOutputs>(newer) || std::holds_alternative<Embedding>(newer)) {
+    return {};
+  }
+  const OutputNumbers none;
+  Agreement agreement;
+  agreement.Add(answer, none, newer, none);
+  return agreement.measure();
+}
+
 }  // namespace cacheinf

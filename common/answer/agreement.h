@@ -216,6 +216,11 @@ class Agreement {
       of_kind_;
 };
 
+// How far an answer agrees with a newer one of its kind, by what they say without their numbers; of
+// classes, whether the best one is the same. No value of raw outputs and embeddings, which are
+// nothing but numbers.
+AgreementMeasure MeasureOfContent(const AnswerContent& answer, const AnswerContent& newer);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_ANSWER_AGREEMENT_H_

@@ -50,6 +50,7 @@ constexpr int kFramesKnown = 300;
 constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
+constexpr double kCreditForTries = 1.5;  // on time, of agreement: three tries or so
 
 // What a clip has shown counts as so many frames at most: the scene may be another one.
 constexpr double kMostFromClip = 8;
@@ -95,6 +96,7 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
     : model_(robot, server, Situation()),
       nearby_(std::move(nearby)),
       keeps_to_nearby_(keeps_to_nearby),
+      robot_unused_(kFramesKnown),
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) {
@@ -119,6 +121,7 @@ void PlanChooser::AddModel(const std::string& name, const Profile& robot) {
 
 void PlanChooser::Pursue(const Goal& goal) {
   goal_ = goal;
+  if (IsOnTime()) for_tries_ = kCreditForTries;
   if (goal.is_exact) evidence_.TakeAsExact();
 }
 
@@ -133,6 +136,8 @@ void PlanChooser::GoOnFrom(const PlanChooser& before) {
   home_ = before.home_;
   plan_ = before.plan_;
   moving_ms_ = before.moving_ms_;
+  for_tries_ = before.for_tries_;
+  robot_unused_ = before.robot_unused_;
   frames_of_plan_ = before.frames_of_plan_;
   was_up_ = before.was_up_;
   situation_.robot_work = before.situation_.robot_work;
@@ -167,7 +172,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
     plan_ = *home_;
     if (const Candidate* const other = WorthTrying()) {
       plan_ = other->plan;
-      codecs_.at(plan_.codec).unused = 0;
+      (IsAlone(plan_) ? robot_unused_ : codecs_.at(plan_.codec).unused) = 0;
     }
   }
   if (plan_ != before) frames_of_plan_ = 0;
@@ -208,21 +213,24 @@ void PlanChooser::ConsiderAll(const CostModel& model) {
 void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
   candidates_.push_back({plan, Corrected(model, plan)});
   const Candidate base = candidates_.back();
-  for (int every = 2; every <= kMostEvery && MayTrack(every); ++every) {
+  for (int every = 2; every <= kMostEvery; ++every) {
+    if (!MayTrack(every, base.prediction.latency_ms)) continue;
     candidates_.push_back(base);
     candidates_.back().plan.every = every;
   }
 }
 
-bool PlanChooser::MayTrack(int every) const {
-  if (goal_.is_exact || keeps_to_nearby_ || moving_ms_.count() == 0) return false;
-  // On time it saves work, for hardly any agreement.
-  return !IsOnTime() || evidence_.Moved(every) >= 1 - kAsGood;
+bool PlanChooser::MayTrack(int every, double computed_ms) const {
+  if (goal_.is_exact || keeps_to_nearby_) return false;
+  if (IsOnTime() && every == 2 && computed_ms > pace().period_ms) return true;
+  if (moving_ms_.count() == 0) return false;
+  // On time it else saves work, for hardly any agreement.
+  return !IsOnTime() || evidence_.MeanMoved(1, every) >= 1 - kAsGood;
 }
 
 double PlanChooser::MeanMs(const Plan& plan, double computed_ms) const {
   if (plan.every == 1) return computed_ms;
-  return (computed_ms + (plan.every - 1) * moving_ms_.value()) / plan.every;
+  return (computed_ms + (plan.every - 1) * moving_ms()) / plan.every;
 }
 
 Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) const {
@@ -349,9 +357,10 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   double best_cost = home_cost;
   for (const Candidate& candidate : candidates_) {
     const Plan& plan = candidate.plan;
-    if (plan.kind != Plan::Kind::kRemote || plan.codec == home_->codec) continue;
-    if (plan.every != home_->every) continue;
-    if (codecs_.at(plan.codec).unused < kFramesKnown) continue;
+    if (plan.kind == Plan::Kind::kSplit || plan.codec == home_->codec) continue;
+    const bool is_alone = IsAlone(plan);
+    if (plan.codec.empty() && (!is_alone || !IsOnTime())) continue;
+    if ((is_alone ? robot_unused_ : codecs_.at(plan.codec).unused) < kFramesKnown) continue;
     const double hoped = Cost(plan, candidate.prediction.latency_ms / kWorthTrying);
     if (hoped >= best_cost) continue;
     best = &candidate;
@@ -362,7 +371,7 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   const double more = Cost(best->plan, best->prediction.latency_ms) - home_cost;
   const double cost = CostToBegin(*best) + CostToBegin(home) + kFramesToTry * std::max(0.0, more);
   if (for_tries_ <= cost) return nullptr;
-  for_tries_ = 0;
+  for_tries_ = IsOnTime() ? for_tries_ - cost : 0;
   return best;
 }
 
@@ -392,15 +401,11 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   situation_.server_work = work;
 }
 
-void PlanChooser::NoteMoved(double agreement, double weight, int frames) {
-  evidence_.NoteMoved(std::pow(agreement, 1.0 / frames), weight);
-}
-
 void PlanChooser::NoteMovingTook(FrameTimes::Time time) { moving_ms_.Add(Milliseconds(time)); }
 
 void PlanChooser::Note(const Taken& taken) {
   const double latency_ms = Milliseconds(taken.times.latency() - taken.times.waited);
-  for_tries_ += kShareForTries * (IsOnTime() ? 1 : latency_ms);
+  for_tries_ += IsOnTime() ? kAsGood : kShareForTries * latency_ms;
   Doubt();
   evidence_.NoteFollowed(plan_);
   if (taken.gave_up && taken.executed != plan_.kind) {

@@ -26,13 +26,18 @@ namespace cacheinf {
 //            followed, and the log says so once.
 // A plan's first frame may cost as much as a whole one, so it leaves a plan only once staying has
 // cost as much as going to a better one and back, and believes no plan with the server to be a
-// little better that was never followed. Only use shows how a codec does on a scene: one that may
-// be as good is tried for two frames whenever a fiftieth of all frames has paid for it. All costs
-// are in milliseconds or, on time, in agreement.
+// little better that was never followed. Only use shows how a codec does on a scene and, on time,
+// how often the robot alone is late: a plan that may be as good is tried for two frames whenever a
+// fiftieth of all frames has paid for it or, on time, .005 of each, as plans are as good that
+// differ by no more; on credit in the beginning, when most is unknown. All costs are in
+// milliseconds or, on time, in agreement.
+//
 // Where answers move with the scene, and it is known what that takes, every second or third frame
 // may be computed by a plan, and the others get its answer, moved: latency, agreement and work are
 // then means over these frames. A choice holds for all of them. This needs no prediction of its
-// own, and costs nothing to begin or to end. No exact robot does it.
+// own, and costs nothing to begin or to end. On time, every second one may also be where computing
+// takes longer than the camera's period: what then waits is old, and may be late once computed, but
+// the next frame is new. No exact robot does it.
 class PlanChooser {
  public:
   // Returns a schedule's plans for a situation and those near it.
@@ -101,8 +106,9 @@ class PlanChooser {
   void NoteTrial(const Plan& plan, double agreement, double weight) {
     evidence_.NoteTrial(plan, agreement, weight);
   }
-  // The same of an answer that was moved by so many frames.
-  void NoteMoved(double agreement, double weight, int frames);
+  void NoteMoved(double agreement, double weight, int frames) {
+    evidence_.NoteMoved(agreement, weight, frames);
+  }
   // What an answer took that was moved.
   void NoteMovingTook(FrameTimes::Time time);
   const PlanEvidence& evidence() const { return evidence_; }
@@ -162,7 +168,7 @@ class PlanChooser {
   std::optional<double> Seen(const Taken& taken) const;
   void ConsiderAll(const CostModel& model);
   void Consider(const CostModel& model, const Plan& plan);
-  bool MayTrack(int every) const;
+  bool MayTrack(int every, double computed_ms) const;
   // Over a plan's frames, of which a computed one takes so long.
   double MeanMs(const Plan& plan, double computed_ms) const;
   double RobotMs(const Candidate& candidate) const {
@@ -173,8 +179,9 @@ class PlanChooser {
   static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
   bool IsOnTime() const { return goal_.objective == Objective::kOnTime; }
   PlanEvidence::Pace pace() const {
-    return {goal_.deadline_ms, period_ms_ > 0 ? period_ms_ : goal_.deadline_ms};
+    return {goal_.deadline_ms, period_ms_ > 0 ? period_ms_ : goal_.deadline_ms, moving_ms()};
   }
+  double moving_ms() const { return moving_ms_.count() == 0 ? 0 : moving_ms_.value(); }
   bool IsProven(const Plan& plan) const;
   // Leaves out the candidates that agree too little.
   void KeepThoseThatAgree();
@@ -210,9 +217,9 @@ class PlanChooser {
   // The first frames are computed alone, while machines are at their slowest.
   static constexpr size_t kFewestAlone = 5;
   Factor robot_{kFewestAlone};
-  int robot_unused_ = 0;  // frames since it was alone
-  bool was_up_ = false;   // the link
-  Median queue_ms_;       // the server's
+  int robot_unused_;     // frames since it was alone, or that was tried
+  bool was_up_ = false;  // the link
+  Median queue_ms_;      // the server's
   int server_unused_ = 0;
   Factor server_;
   Factor link_;

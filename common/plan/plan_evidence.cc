@@ -16,19 +16,50 @@ constexpr int kFramesRemembered = 300;
 // What a sample's weight is still worth after another one of weight 1: the last seven count.
 constexpr double kAfterAnother = 0.85;
 const double kAfterAFrame = std::exp(-1.0 / kFramesRemembered);
+constexpr double kMostOfBeginning = 4;    // samples as which it counts
 constexpr double kTrialsRemembered = 16;  // of weight 1
 constexpr double kOldest = 63;            // frames; an older answer agrees no less
 
-// How long a frame waits for a robot that is busy with the one before.
-double WaitMs(const Plan& plan, double takes_ms, double period_ms) {
-  return takes_ms > plan.every * period_ms ? period_ms / 2 : 0;
+// What agrees by the one, and besides so many times by the other.
+double WithLosses(double one, double other, double times = 1) {
+  if (times == 0) return one;
+  return std::exp(-std::hypot(std::log(one), std::sqrt(times) * std::log(other)));
+}
+
+// When a robot begins the frames that it computes.
+struct Cycle {
+  double wait_ms = 0;   // after a frame's capture
+  double interval = 1;  // of so many frames one is computed
+};
+
+// Of the frame of one of the ratios, which takes so long.
+Cycle CycleOf(const Plan& plan, double takes_ms, const PlanEvidence::Pace& pace, size_t ratio) {
+  constexpr size_t kWaits = 4;
+  const double period_ms = pace.period_ms;
+  if (plan.every == 1) {
+    if (takes_ms <= period_ms) return {};
+    const double part = (static_cast<double>(ratio % kWaits) + 0.5) / kWaits;
+    return {part * period_ms, takes_ms / period_ms};
+  }
+  double now_ms = takes_ms;
+  double frame = 0;
+  const auto take_newest = [&] {
+    frame = std::max(frame + 1, std::floor(now_ms / period_ms));
+    now_ms = std::max(now_ms, frame * period_ms);
+  };
+  for (int moved = 1; moved < plan.every; ++moved) {
+    take_newest();
+    now_ms += pace.moving_ms;
+  }
+  take_newest();
+  return {now_ms - frame * period_ms, frame};
 }
 
 }  // namespace
 
 std::deque<PlanEvidence::Ratio> PlanEvidence::Times::Unknown() {
   std::deque<Ratio> ratios;
-  for (const double ratio : {0.8, 0.9, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.7, 2.5}) {
+  for (const double ratio : {2.5, 1.7, 1.4, 1.2, 1.1, 1.0, 1.0, 1.0, 0.9, 0.8}) {
     ratios.push_back({ratio, ratio});
   }
   return ratios;
@@ -38,20 +69,21 @@ void PlanEvidence::Samples::Add(double agreement, double more) {
   const double kept = std::pow(kAfterAnother, more);
   sum = kept * sum + more * agreement;
   weight = kept * weight + more;
-  unknown_weight *= kept;
+  unknown *= kept;
 }
 
 void PlanEvidence::Samples::GetOlder() {
   sum *= kAfterAFrame;
   weight *= kAfterAFrame;
-  unknown_weight = 1 - (1 - unknown_weight) * kAfterAFrame;
+  unknown = 1 - (1 - unknown) * kAfterAFrame;
 }
 
 void PlanEvidence::NoteTaken(Plan::Kind kind, double ratio, double ratio_of_known_work) {
   Times& times = times_[static_cast<size_t>(kind)];
   times.unused = 0;
   times.ratios.push_back({ratio, ratio_of_known_work});
-  if (times.ratios.size() > kRatiosKept) times.ratios.pop_front();
+  if (times.unknown > 0 || times.ratios.size() > kRatiosKept) times.ratios.pop_front();
+  if (times.unknown > 0) --times.unknown;
 }
 
 void PlanEvidence::NoteAgreement(const Plan& plan, double agreement, double weight) {
@@ -76,11 +108,13 @@ void PlanEvidence::GoOnFrom(const PlanEvidence& before) {
   assumed_ = std::move(assumed);
 }
 
-void PlanEvidence::NoteMoved(double agreement, double weight) { moved_.Add(agreement, weight); }
+void PlanEvidence::NoteMoved(double agreement, double weight, int frames) {
+  moved_.Add(std::pow(agreement, 1 / std::sqrt(frames)), weight);
+}
 
 void PlanEvidence::NoteFollowed(const Plan& plan) {
   for (Times& times : times_) {
-    if (++times.unused == kFramesRemembered) times.ratios = Times::Unknown();
+    if (++times.unused == kFramesRemembered) times = {.unused = times.unused};
   }
   const std::string followed = WayOf(plan);
   for (auto& [way, samples] : samples_) {
@@ -92,25 +126,30 @@ std::string PlanEvidence::WayOf(const Plan& plan) {
   return ToText({.kind = plan.kind, .keeps = plan.keeps, .codec = plan.codec, .model = plan.model});
 }
 
-double PlanEvidence::Moved(int every) const {
+double PlanEvidence::Moved(double agreement, double frames) const {
+  return WithLosses(agreement, moved(), frames);
+}
+
+double PlanEvidence::MeanMoved(double agreement, int every) const {
   double sum = 0;
-  for (int frames = 0; frames < every; ++frames) sum += std::pow(moved(), frames);
+  for (int frames = 0; frames < every; ++frames) sum += Moved(agreement, frames);
   return sum / every;
 }
 
 double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
-  if (plan.every > 1) return Moved(plan.every) * Agreement(BaseOf(plan), unknown);
+  if (plan.every > 1) return MeanMoved(Agreement(BaseOf(plan), unknown), plan.every);
   if (is_exact_ || (IsAlone(plan) && !plan.keeps)) return 1;
   const double beginning = Beginning(plan, unknown);
   const auto samples = samples_.find(WayOf(plan));
-  return samples == samples_.end() ? beginning : samples->second.Mean(beginning);
+  if (samples == samples_.end()) return beginning;
+  return samples->second.Mean(beginning, WeightOfBeginning(plan));
 }
 
 double PlanEvidence::Beginning(const Plan& plan, double unknown) const {
   if (plan.keeps && !IsAlone(plan)) {
     Plan dense = plan;
     dense.keeps = false;
-    return Agreement(Plan(), unknown) * Agreement(dense, unknown);
+    return WithLosses(Agreement(Plan(), unknown), Agreement(dense, unknown));
   }
   if (!plan.keeps && plan.model.empty() && WhyNotExact(plan, {}).empty()) return 1;
   double sum = unknown;
@@ -122,6 +161,20 @@ double PlanEvidence::Beginning(const Plan& plan, double unknown) const {
     sum_of_weights += found->second.weight;
   }
   return sum / sum_of_weights;
+}
+
+double PlanEvidence::WeightOfBeginning(const Plan& plan) const {
+  if (plan.keeps && !IsAlone(plan)) {
+    Plan dense = plan;
+    dense.keeps = false;
+    return std::min(WeightOfBeginning(Plan()), WeightOfBeginning(dense));
+  }
+  double weight = 1;
+  for (const std::map<std::string, Assumed>* shown : {&assumed_, &tried_}) {
+    const auto found = shown->find(WayOf(plan));
+    if (found != shown->end()) weight += found->second.weight;
+  }
+  return std::min(weight, kMostOfBeginning);
 }
 
 bool PlanEvidence::IsAgreementKnown(const Plan& plan) const {
@@ -138,10 +191,11 @@ std::vector<double> PlanEvidence::RatiosOf(const Plan& plan) const {
 
 double PlanEvidence::Late(const Plan& plan, double predicted_ms, const Pace& pace) const {
   const std::vector<double> ratios = RatiosOf(plan);
-  const auto late = std::ranges::count_if(ratios, [&](double ratio) {
-    const double takes_ms = ratio * predicted_ms;
-    return takes_ms + WaitMs(plan, takes_ms, pace.period_ms) > pace.deadline_ms;
-  });
+  int late = 0;
+  for (size_t i = 0; i < ratios.size(); ++i) {
+    const double takes_ms = ratios[i] * predicted_ms;
+    late += takes_ms + CycleOf(plan, takes_ms, pace, i).wait_ms > pace.deadline_ms ? 1 : 0;
+  }
   return static_cast<double>(late) / static_cast<double>(ratios.size());
 }
 
@@ -153,26 +207,27 @@ double PlanEvidence::P95Ms(const Plan& plan, double predicted_ms) const {
 }
 
 double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& pace) const {
+  const double agreement = Agreement(BaseOf(plan));
   std::array<double, static_cast<size_t>(kOldest) + 1> by_age;
-  by_age[0] = 1;
-  for (size_t age = 1; age < by_age.size(); ++age) by_age[age] = by_age[age - 1] * moved();
+  by_age.fill(-1);  // not known yet: few are needed
   const std::vector<double> ratios = RatiosOf(plan);
   double in_hand = 0;
-  for (const double ratio : ratios) {
-    const double takes_ms = ratio * predicted_ms;
-    const double wait_ms = WaitMs(plan, takes_ms, pace.period_ms);
-    // A frame is computed every `interval` frames: of two whole numbers one or the other.
-    const double interval = std::max<double>(plan.every, takes_ms / pace.period_ms);
+  for (size_t i = 0; i < ratios.size(); ++i) {
+    const double takes_ms = ratios[i] * predicted_ms;
+    const auto [wait_ms, interval] = CycleOf(plan, takes_ms, pace, i);
+    // The interval is of two whole numbers one or the other.
     double sum = 0;
     for (int since = 0; since < interval; ++since) {
       const double left_ms = pace.deadline_ms + since * pace.period_ms - wait_ms - takes_ms;
       const double before = std::ceil(std::max(0.0, -left_ms) / (interval * pace.period_ms));
       const double age = std::min(kOldest, since + std::round(before * interval));
-      sum += std::min(1.0, interval - since) * by_age[static_cast<size_t>(age)];
+      double& agrees = by_age[static_cast<size_t>(age)];
+      if (agrees < 0) agrees = Moved(agreement, age);
+      sum += std::min(1.0, interval - since) * agrees;
     }
     in_hand += sum / interval;
   }
-  return Agreement(BaseOf(plan)) * in_hand / static_cast<double>(ratios.size());
+  return in_hand / static_cast<double>(ratios.size());
 }
 
 }  // namespace cacheinf

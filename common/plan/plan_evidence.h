@@ -17,16 +17,22 @@ namespace cacheinf {
 //
 // Times are known by kind of plan, as the last hundred ratios of what a frame took to what was
 // predicted, so that a plan that was never followed has them, too. A kind without frames, or
-// without one for 300 frames, begins with ten ratios from .8 to 2.5.
+// without one for 300 frames, begins with ten ratios from .8 to 2.5, of which each frame replaces
+// one.
 //
 // Agreement is known by way of computing: local with a cache; each smaller model, and each codec
 // and its server, with a cache and without; split likewise. Alone and dense it is 1. Others begin
 // at .95, or 1 for a dense server that gets all bits, or what a clip or trials have shown; the
-// cache of a smaller model, or a server's behind a codec or split, begins as the robot's own, times
-// what is known without it. The beginning counts as one sample. Of two samples the later one counts
+// cache of a smaller model, or a server's behind a codec or split, begins as the robot's own with
+// what is lost without it. The beginning counts as one sample or, where a clip or trials have shown
+// more, as up to four, as one frame alone may err by as much. Of two samples the later one counts
 // more, and while a way is not followed it gets back to its beginning: two thirds of the way in 300
-// frames. A plan that computes every k-th frame agrees as its base does, times what is known of
-// answers moved by 0, 1, … k-1 frames.
+// frames. A plan that computes every k-th frame agrees as its answers do that are moved by 0, 1, …
+// k-1 frames.
+//
+// Losses add as steps do that go each its own way, by their squares: those of a codec, of a cache,
+// and of every frame by which an answer is moved (a loss being the logarithm of an agreement). So
+// by four frames an answer loses twice what it does by one.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,
@@ -44,10 +50,9 @@ class PlanEvidence {
   // The last trials count, however old they are.
   void NoteTrial(const Plan& plan, double agreement, double weight);
 
-  // How well the answer to the frame before, moved with the scene, agreed with the one then
-  // computed: what is in hand when that is late. Until it is known, one sample of .75. An answer
-  // that is moved by k frames agrees as well to the power of k.
-  void NoteMoved(double agreement, double weight);
+  // How well the answer to so many frames before, moved with the scene, agreed with the one then
+  // computed: what is in hand when that is late. Until it is known, one sample of .75 by a frame.
+  void NoteMoved(double agreement, double weight, int frames);
 
   // A frame followed this plan: what is known of all others is a frame older.
   void NoteFollowed(const Plan& plan);
@@ -63,15 +68,21 @@ class PlanEvidence {
   double HopedAgreement(const Plan& plan) const { return Agreement(plan, 1); }
   // Whether more was seen of it than is assumed.
   bool IsAgreementKnown(const Plan& plan) const;
-  double moved() const { return moved_.Mean(kUnknownMoved); }
-  // Of an answer that is moved by 0, 1, … every - 1 frames, the mean.
-  double Moved(int every) const;
+  double moved() const { return moved_.Mean(kUnknownMoved); }  // by a frame
+  // Of an answer that agrees so well before it is moved by so many frames.
+  double Moved(double agreement, double frames) const;
+  // The same of the mean of 0, 1, … every - 1 frames.
+  double MeanMoved(double agreement, int every) const;
 
   // A camera's frames come every period, above 0. Each is to be answered within a deadline, above
-  // 0.
+  // 0. A robot that takes longer than the period begins a frame at any time until the next one
+  // comes: the hundred frames have waited 1/8, 3/8, 5/8 and 7/8 of the period in turn. One that
+  // tracks moves an answer to the frame that waits, in moving_ms, and computes the next one: if the
+  // robot is free by then, as it comes.
   struct Pace {
     double deadline_ms = 0;
     double period_ms = 0;
+    double moving_ms = 0;
   };
   // Of frames that are computed, and predicted to take so long from then on.
   double Late(const Plan& plan, double predicted_ms, const Pace& pace) const;
@@ -90,7 +101,8 @@ class PlanEvidence {
   };
   struct Times {
     std::deque<Ratio> ratios = Unknown();
-    int unused = 0;  // frames
+    size_t unknown = ratios.size();  // the first of them
+    int unused = 0;                  // frames
 
     static std::deque<Ratio> Unknown();
   };
@@ -101,18 +113,20 @@ class PlanEvidence {
   struct Samples {
     double sum = 0;
     double weight = 0;
-    double unknown_weight = 1;
+    double unknown = 1;  // a share of the beginning's weight
 
     void Add(double agreement, double more);
     void GetOlder();
-    double Mean(double unknown) const {
-      return (unknown_weight * unknown + sum) / (unknown_weight + weight);
+    double Mean(double beginning, double its_weight = 1) const {
+      const double of_beginning = unknown * its_weight;
+      return (of_beginning * beginning + sum) / (of_beginning + weight);
     }
   };
 
   static std::string WayOf(const Plan& plan);
   double Agreement(const Plan& plan, double unknown) const;
   double Beginning(const Plan& plan, double unknown) const;
+  double WeightOfBeginning(const Plan& plan) const;
   std::vector<double> RatiosOf(const Plan& plan) const;
 
   std::array<Times, 3> times_;              // by Plan::Kind

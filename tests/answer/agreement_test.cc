@@ -294,5 +294,15 @@ TEST(AgreementTest, OneNumberSaysAFrameWithFewBoxesLittle) {
   EXPECT_EQ(Agreement().measure().name, "none");
 }
 
+TEST(AgreementMeasureTest, AnswersAreComparedByWhatTheySayWithoutTheirNumbers) {
+  const auto best = [](int index) { return Classification{{{index, 0.5F}}}; };
+  EXPECT_EQ(MeasureOfContent(best(3), best(3)).value, 1.0);
+  EXPECT_EQ(MeasureOfContent(best(3), best(4)).value, 0.0);
+  EXPECT_FALSE(MeasureOfContent(Classification(), best(4)).value);
+  EXPECT_EQ(MeasureOfContent(ClassMap{2, 1, {1, 1}}, ClassMap{2, 1, {1, 2}}).value, 0.25);
+  EXPECT_FALSE(MeasureOfContent(RawOutputs(), RawOutputs()).value);
+  EXPECT_FALSE(MeasureOfContent(Embedding{{1}}, Embedding{{1}}).value);
+}
+
 }  // namespace
 }  // namespace cacheinf

@@ -127,11 +127,15 @@ Frame Numbered(Frame frame, int64_t index) {
 // A camera that shows the clip for ever, as a record of its frames.
 class ClipCamera final : public FrameSource {
  public:
-  // `first` is its first frame's index. The clip must outlive this.
-  ClipCamera(const std::vector<Frame>& clip, int64_t first) : clip_(clip), first_(first) {}
+  // `first` is its first frame's index; the clip begins so many frames later, after its end. The
+  // clip must outlive this.
+  ClipCamera(const std::vector<Frame>& clip, int64_t first, int64_t before)
+      : clip_(clip), first_(first), before_(before) {}
 
   std::optional<Frame> Next() override {
-    Frame frame = Numbered(clip_[FrameOfClip(next_, clip_.size())], first_ + next_);
+    const auto period = 2 * static_cast<int64_t>(clip_.size() - 1);
+    const int64_t shown = next_ + (before_ + period - 1) / period * period - before_;
+    Frame frame = Numbered(clip_[FrameOfClip(shown, clip_.size())], first_ + next_);
     const std::chrono::duration<double, std::milli> stamp(CapturedMs(next_++));
     frame.stamp = std::chrono::duration_cast<std::chrono::nanoseconds>(stamp);
     return frame;
@@ -144,6 +148,7 @@ class ClipCamera final : public FrameSource {
  private:
   const std::vector<Frame>& clip_;
   const int64_t first_;
+  const int64_t before_;
   int64_t next_ = 0;
 };
 
@@ -263,10 +268,9 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
     robot.Process(frame);
     robot.Refresh(frame);
   }
-  const auto period = 2 * static_cast<int64_t>(clip.size() - 1);
-  const int64_t begin = (kFramesBeforeACell + period - 1) / period * period;
-  OnTimeRecord record(clock, first + begin);
-  FrameQueue camera(std::make_unique<ClipCamera>(clip, first), kFramesWaiting, &clock);
+  OnTimeRecord record(clock, first + kFramesBeforeACell);
+  FrameQueue camera(std::make_unique<ClipCamera>(clip, first, kFramesBeforeACell), kFramesWaiting,
+                    &clock);
   const auto waited = [&](const Frame& frame) { return clock.Now() - frame.stamp; };
   FrameLoop loop(
       camera, config.deadline_ms, clock, waited,

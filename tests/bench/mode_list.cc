@@ -9,9 +9,12 @@ namespace {
 
 using ServerMode = ServerLinkConfig::ServerMode;
 
+// The fixed modes' codecs have short names.
+constexpr const char* kUsualJpeg = "jpeg:85";
+
 Mode RemoteMode(const Subject& subject, const std::string& codec, ServerMode server_mode) {
-  const std::string kind = codec.substr(0, codec.find(':'));
-  Mode mode = {.name = fmt::format("remote-{}/{}", kind, NameOf(server_mode)),
+  const std::string short_name = codec == kUsualJpeg ? "jpeg" : codec;
+  Mode mode = {.name = fmt::format("remote-{}/{}", short_name, NameOf(server_mode)),
                .config = subject.config,
                .needs_server = true};
   mode.config.mode = RobotConfig::Mode::kRemote;
@@ -47,7 +50,7 @@ std::vector<Mode> ModesOf(const Subject& subject) {
   add("local", RobotConfig::Mode::kDense).plan = Plan{.keeps = false};
   add("cache", RobotConfig::Mode::kCache).plan = Plan();
   add("every-k", RobotConfig::Mode::kDense).every = subject.every;
-  for (const char* const codec : {"raw", "jpeg:85", "video"}) {
+  for (const char* const codec : {"raw", kUsualJpeg, "video"}) {
     for (const ServerMode server_mode : {ServerMode::kDense, ServerMode::kCache}) {
       modes.push_back(RemoteMode(subject, codec, server_mode));
     }

@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFramesOfALiveClip = 30;
-constexpr int kFramesOfAClip = 16;  // of the others, and of all if it must be quick
+// No scored frame shows what an earlier one did: else answers half a second old look new again.
+constexpr int kFramesOfAClip = static_cast<int>(kScored.end);
 constexpr int kFramesToJudge = 64;
-constexpr double kSecondsToJudge = 10;    // 3 if it must be quick
+constexpr double kSecondsToJudge = 10;
 constexpr double kSecondsToProfile = 30;  // per model, on each side
 constexpr double kSecondsWhenQuick = 15;
 
@@ -76,7 +76,7 @@ std::vector<std::string> ModeSubjects::ClipsOf(const ModeModel& model) const {
 Subject ModeSubjects::Make(const ModeModel& model, const std::string& clip, bool is_for_live) {
   Subject subject = Prepared(model);
   subject.clip = ClipName(clip);
-  int frames = is_for_live && !options_.quick ? kFramesOfALiveClip : kFramesOfAClip;
+  int frames = kFramesOfAClip;
   if (model.frames > 0 && !is_for_live) frames = model.frames;
   if (options_.frames > 0) frames = options_.frames;
   subject.frames = ReadFrames(clip, frames);
@@ -216,7 +216,7 @@ void ModeSubjects::Judge(const std::string& clip, Subject* subject) const {
   Profile judged = subject->planning.begin()->second->robot();
   JudgeOnClips(
       subject->compiled, SharedSettingsOf(subject->config, graph),
-      subject->config.model_config.decoder, {fitted}, options_.quick ? 3 : kSecondsToJudge, clock,
+      subject->config.model_config.decoder, {fitted}, kSecondsToJudge, clock,
       [this](double) { return !course_.is_over(); }, &judged);
   for (auto& [speedup, planning] : subject->planning) {
     const std::string name =

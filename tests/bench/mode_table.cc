@@ -25,12 +25,23 @@ void AddOnTime(const Subject& subject, const Mode& mode, const Cell& cell,
     nlohmann::ordered_json& on_time = (*row)[OnTimeKey(deadline_ms)];
     on_time = nullptr;
     if (!is_known || (IsOnTime(mode) && mode.config.deadline_ms != deadline_ms)) continue;
-    const auto in_hand =
-        cell.handed_out
-            ? InHand(*cell.handed_out, kScored, deadline_ms)
-            : InHand(cell.answers, kScored, deadline_ms,
-                     is_repeated || !subject.motion ? Mover() : subject.motion->mover());
-    on_time = NumberOrNull(OnTime(in_hand, kScored, subject.dense));
+    if (cell.handed_out) {
+      const auto in_hand = InHand(*cell.handed_out, kScored, deadline_ms);
+      on_time = NumberOrNull(OnTime(in_hand, kScored, subject.dense));
+      continue;
+    }
+    const Mover mover = is_repeated || !subject.motion ? Mover() : subject.motion->mover();
+    std::vector<std::vector<AnsweredFrame>> courses = cell.later;
+    courses.push_back(cell.answers);
+    double sum = 0;
+    bool is_any = false;
+    for (const auto& answers : courses) {
+      const auto course =
+          OnTime(InHand(answers, kScored, deadline_ms, mover), kScored, subject.dense);
+      is_any = is_any || course.has_value();
+      sum += course.value_or(0);
+    }
+    if (is_any) on_time = sum / static_cast<double>(courses.size());
   }
 }
 

@@ -19,6 +19,8 @@ struct Cell {
   double speedup = 1;
   std::string measured;  // "live", "replayed", "predicted"
   std::vector<AnsweredFrame> answers;
+  // The same of robots that began a part of the camera's period later: what is in hand is the mean.
+  std::vector<std::vector<AnsweredFrame>> later = {};
   // With moved ones, where these were really handed out.
   std::optional<std::vector<AnsweredFrame>> handed_out = {};
   std::string why = {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,10 +57,25 @@ double MedianAgain(const std::vector<FrameCost>& costs, const ReplayOptions& opt
                      options);
 }
 
-Cell CellOf(std::optional<double> mbit, double speedup, std::vector<AnsweredFrame> answers,
-            double again_ms) {
-  Cell cell = {mbit, speedup, "replayed", std::move(answers)};
-  cell.again_ms = again_ms;
+// A robot that takes longer than the camera's period computes other frames if it begins a few
+// milliseconds later; which ones is chance.
+constexpr std::array kBeginLaterMs = {25.0, 50.0, 75.0};
+
+std::vector<std::vector<AnsweredFrame>> Later(
+    const std::function<std::vector<AnsweredFrame>(double begin_ms)>& replay) {
+  std::vector<std::vector<AnsweredFrame>> later;
+  for (const double begin_ms : kBeginLaterMs) later.push_back(replay(begin_ms));
+  return later;
+}
+
+Cell CellOf(std::optional<double> mbit, double speedup, const std::vector<FrameCost>& costs,
+            ReplayOptions options) {
+  Cell cell = {mbit, speedup, "replayed", Replay(costs, options)};
+  cell.again_ms = MedianAgain(costs, options);
+  cell.later = Later([&](double begin_ms) {
+    options.begin_ms = begin_ms;
+    return Replay(costs, options);
+  });
   return cell;
 }
 
@@ -113,9 +129,7 @@ class Replays {
         for (const double mbit : kMbits) {
           if (mode.needs_server) options.link = ParseLinkShape(LinkText(mbit));
           const auto link = mode.needs_server ? std::optional(mbit) : std::nullopt;
-          table_->Add(*subject_, mode,
-                      CellOf(link, speedup, Replay(costs->second, options),
-                             MedianAgain(costs->second, options)));
+          table_->Add(*subject_, mode, CellOf(link, speedup, costs->second, options));
           if (!mode.needs_server) break;
         }
       }
@@ -129,8 +143,7 @@ class Replays {
     const std::vector<FrameCost>* const costs = CostsOf(plan);
     if (costs != nullptr) {
       ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
-      table_->Add(*subject_, mode,
-                  CellOf(mbit, speedup, Replay(*costs, options), MedianAgain(*costs, options)));
+      table_->Add(*subject_, mode, CellOf(mbit, speedup, *costs, options));
       return;
     }
     const FrameCost cost = PredictedCost(subject_->planning.at(speedup)->Predict(plan, situation));
@@ -161,33 +174,23 @@ class Replays {
     const auto note = [](const AnswerContent& answer, const AnswerContent& dense, auto&& noted) {
       ContentAgreement agreement;
       agreement.Add(answer, dense);
-      const auto value = agreement.value();
-      if (!value) return;
-      double weight = 1;
-      if (const auto* const boxes = std::get_if<Detections>(&dense)) {  // as AgreementMeasure says
-        const size_t count = boxes->boxes.size() + std::get<Detections>(answer).boxes.size();
-        weight = static_cast<double>(count) / static_cast<double>(count + 4);
-      }
-      noted(*value, weight);
+      if (const auto value = agreement.value()) noted(*value, WeightOf(answer, dense));
     };
     const AnsweredFrame& last = answers.back();
     if (answers.size() % kAnswersASample == 0) {
       note(*last.cost.content, *DenseAnswer(last.captured),
            [&](double value, double weight) { chooser->NoteAgreement(plan, value, weight); });
     }
-    if (answers.size() < 2) return;
-    const auto note_moved = [&](const SharedContent& moved) {
-      note(*moved, *last.cost.content,
-           [&](double value, double weight) { chooser->NoteMoved(value, weight, 1); });
-    };
-    if (deadline_ms > 0 && last.latency_ms() > deadline_ms) {
-      const CameraFrames frame = {last.captured, last.captured + 1};
-      note_moved(InHand(answers, frame, deadline_ms, subject_->motion->mover()).front());
-    } else if (answers.size() % kAnswersATrial == 0) {
-      const AnsweredFrame& before = answers[answers.size() - 2];
+    const auto before = std::find_if(answers.rbegin() + 1, answers.rend(),
+                                     [](const AnsweredFrame& a) { return !a.cost.is_moved; });
+    if (before == answers.rend()) return;
+    const bool is_late = deadline_ms > 0 && last.latency_ms() > deadline_ms;
+    if (is_late || answers.size() % kAnswersATrial == 0) {
       const SharedContent moved =
-          subject_->motion->Moved(before.cost.content, before.captured, last.captured);
-      if (moved != before.cost.content) note_moved(moved);
+          subject_->motion->Moved(before->cost.content, before->captured, last.captured);
+      const auto frames = static_cast<int>(last.captured - before->captured);
+      note(*moved, *last.cost.content,
+           [&](double value, double weight) { chooser->NoteMoved(value, weight, frames); });
     }
     const double move_ms = slowdown * subject_->motion->move_ms();
     if (move_ms > 0) chooser->NoteMovingTook(TimeOf(move_ms));
@@ -232,7 +235,7 @@ class Replays {
         share = cost.share;
       } else {
         is_predicted = true;
-        share.reset();
+        share = plan.keeps ? std::optional(subject_->work) : std::nullopt;
         cost = PredictedCost(chooser->prediction());
         cost.robot_ms /= speedup;
         cost.content = DenseAnswer(captured);
@@ -270,8 +273,16 @@ class Replays {
     is_predicted = false;
     const std::vector<AnsweredFrame> answers = replay(kMostAnswersOfACell);
     const std::string why = chooser->Reason();
+    std::vector<std::vector<AnsweredFrame>> later;
+    if (IsOnTime(mode)) {
+      later = Later([&](double begin_ms) {
+        options.begin_ms = begin_ms;
+        return replay(kMostAnswersOfACell);
+      });
+    }
     Cell cell = {mbit, speedup, is_predicted ? "predicted" : "replayed", answers};
     cell.why = why;
+    cell.later = std::move(later);
     computed = nullptr;
     if (!IsOnTime(mode)) cell.again_ms = MedianAgain(cost_of, options);
     table_->Add(*subject_, mode, cell);

@@ -77,7 +77,7 @@ std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
 
 std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options) {
   std::vector<AnsweredFrame> answers;
-  double now_ms = 0;
+  double now_ms = options.begin_ms;
   int64_t captured = -1;
   while (answers.size() < options.answers && !IsCellOver(answers.size(), now_ms)) {
     captured = NewestFrame(now_ms, captured);
@@ -144,12 +144,27 @@ std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
 
 std::optional<double> OnTime(const std::vector<SharedContent>& in_hand, const CameraFrames& frames,
                              const std::vector<SharedContent>& dense) {
-  ContentAgreement agreement;
+  double sum = 0;
+  double weights = 0;
   int64_t frame = frames.begin;
   for (const SharedContent& content : in_hand) {
-    agreement.Add(*content, *dense[FrameOfClip(frame++, dense.size())]);
+    const AnswerContent& truth = *dense[FrameOfClip(frame++, dense.size())];
+    ContentAgreement agreement;
+    agreement.Add(*content, truth);
+    const std::optional<double> value = agreement.value();
+    if (!value) continue;
+    const double weight = WeightOf(*content, truth);
+    sum += weight * *value;
+    weights += weight;
   }
-  return agreement.value();
+  return weights > 0 ? std::optional(sum / weights) : std::nullopt;
+}
+
+double WeightOf(const AnswerContent& answer, const AnswerContent& dense) {
+  const auto* const boxes = std::get_if<Detections>(&dense);
+  if (boxes == nullptr) return 1;
+  const size_t count = boxes->boxes.size() + std::get<Detections>(answer).boxes.size();
+  return static_cast<double>(count) / static_cast<double>(count + 4);
 }
 
 double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms) {

@@ -103,6 +103,7 @@ struct ReplayOptions {
   std::optional<LinkShape> link = {};    // none: there is no server
   double slowdown = 1;                   // of the robot
   int64_t first = 0;                     // how many frames of the clip the camera is ahead
+  double begin_ms = 0;                   // when the robot is free first
   int every = 1;                         // only every k-th answer is computed; the others repeat it
   size_t answers = kMostAnswersOfACell;  // at most
   // Hears of each answer, as the last of them.
@@ -134,6 +135,9 @@ class ContentAgreement {
   AnswerContent kind_;
 };
 
+// How much a frame's agreement counts: as AgreementMeasure says.
+double WeightOf(const AnswerContent& answer, const AnswerContent& dense);
+
 // An answer to one of the camera's frames as it must look in a later one.
 using Mover = std::function<SharedContent(const SharedContent& answer, int64_t from, int64_t to)>;
 
@@ -145,7 +149,9 @@ std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
                                   const CameraFrames& frames, double deadline_ms,
                                   const Mover& move = {});
 
-// How far that agrees with the dense answers to the frames. `dense` has those to the clip's.
+// How far that agrees with the dense answers to the frames, in the mean over these, as robots
+// expect it of plans: each counts as AgreementMeasure says. (In the sum of all pixels a rare class
+// would count once, not in every frame that has it.) `dense` has the answers to the clip's.
 std::optional<double> OnTime(const std::vector<SharedContent>& in_hand, const CameraFrames& frames,
                              const std::vector<SharedContent>& dense);
 

@@ -172,6 +172,18 @@ TEST(OnTimeTest, WhatIsInHandAgreesWithTheFramesDenseAnswers) {
   EXPECT_DOUBLE_EQ(*OnTime(in_hand, {6, 10}, Classes(8)), 0.75);
 }
 
+TEST(OnTimeTest, EveryFrameCountsByWhatItHasToCompare) {
+  const auto content = [](const AnswerContent& answer) {
+    return std::make_shared<const AnswerContent>(answer);
+  };
+  // A class that one of two frames has once.
+  const std::vector<SharedContent> maps = {content(ClassMap{2, 1, {1, 2}}),
+                                           content(ClassMap{2, 1, {1, 1}})};
+  const std::vector<SharedContent> in_hand = {content(ClassMap{2, 1, {1, 1}}), maps[1]};
+  EXPECT_DOUBLE_EQ(*OnTime(in_hand, {0, 2}, maps), (0.25 + 1) / 2);
+  EXPECT_DOUBLE_EQ(WeightOf(Detections{{{}, {}}}, Detections{{{}, {}}}), 0.5);
+}
+
 TEST(ContentAgreementTest, ASmallerMapIsComparedInTheLargeOnesPixels) {
   ContentAgreement agreement;
   const ClassMap small = {2, 1, {3, 4}};

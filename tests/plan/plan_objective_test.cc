@@ -135,7 +135,7 @@ TEST_F(PlanObjectiveTest, FramesAreTrackedWhereThatIsQuickerAndAgreesWellEnough)
     chooser.Pursue(kQuickest);
     EXPECT_EQ(Follow(chooser, kDown, 30), Cache()) << "nothing is known of moved answers";
     before_ = [&](PlanChooser& at) {
-      at.NoteMoved(std::pow(moved, 2), 1, /*frames=*/2);
+      at.NoteMoved(std::pow(moved, std::sqrt(2)), 1, /*frames=*/2);
       at.NoteMovingTook(std::chrono::milliseconds(2));
     };
     const Plan plan = Follow(chooser, kDown, 30);
@@ -147,7 +147,7 @@ TEST_F(PlanObjectiveTest, FramesAreTrackedWhereThatIsQuickerAndAgreesWellEnough)
       EXPECT_NEAR(chooser.prediction().latency_ms, 13, 1) << "of a computed frame";
     } else {
       EXPECT_EQ(plan, Cache());
-      EXPECT_NE(reason.find("; track:3 local cache agrees too little (.77)"), reason.npos)
+      EXPECT_NE(reason.find("; track:3 local cache agrees too little (.81)"), reason.npos)
           << reason;
     }
     // Nothing begins when it tracks, so little is enough to leave off.
@@ -165,6 +165,40 @@ TEST_F(PlanObjectiveTest, OnTimeFramesAreTrackedOnlyForHardlyAnyAgreement) {
     const Plan plan = Follow(chooser, kFast, 100);
     EXPECT_EQ(ToText(plan), moved == 1 ? "track:3 local dense" : "local dense");
   }
+}
+
+// A dense frame takes 24 ms. Where a frame comes every 20, those that have waited would be late,
+// and the next ones are not.
+TEST_F(PlanObjectiveTest, OnTimeEverySecondFrameIsComputedWhereTheOthersWouldBeLate) {
+  before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 0.5, 1); };
+  for (const double period_ms : {20.0, 30.0}) {
+    PlanChooser chooser = ChooserOf(QuickRobot());
+    chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 30});
+    chooser.SetPeriod(period_ms);
+    EXPECT_EQ(ToText(Follow(chooser, kDown, 100)),
+              period_ms == 20 ? "track:2 local dense" : "local dense")
+        << chooser.Reason();
+  }
+  PlanChooser exact = ChooserOf(QuickRobot());
+  exact.Pursue({.objective = Objective::kOnTime, .deadline_ms = 15, .is_exact = true});
+  exact.SetPeriod(10);
+  EXPECT_EQ(Follow(exact, kDown, 100).every, 1) << exact.Reason();
+}
+
+// By JPEG .93 are in hand. A dense frame here takes 24 of 30 ms, if it takes no longer than that.
+TEST_F(PlanObjectiveTest, OnTimeTheRobotAloneIsTriedAsCodecsAre) {
+  PlanChooser chooser = ChooserOf(QuickRobot());
+  chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 30});
+  before_ = [](PlanChooser& at) {
+    at.NoteAgreement(Cache(), 0.8, 1);
+    at.NoteAgreement(Jpeg(true), 0.8, 1);
+    at.NoteAgreement(Jpeg(false), 0.93, 5);
+  };
+  EXPECT_EQ(Follow(chooser, kFast, 1), Dense());
+  EXPECT_EQ(chooser.Reason(),
+            "local dense: .91 in hand at 30 ms (p95 40); remote jpeg:85 dense .93 (late .00); the "
+            "first is being tried");
+  EXPECT_EQ(Follow(chooser, kFast, 200), Dense()) << chooser.Reason();
 }
 
 TEST_F(PlanObjectiveTest, NoFrameIsTrackedThatWouldBeQuickerComputedNorByAnExactRobot) {
@@ -289,7 +323,10 @@ TEST_F(PlanObjectiveTest, ASmallerModelAnswersWhereTheFirstIsTooSlow) {
       PlanChooser chooser = has_server ? ChooserOf(pair) : PlanChooser(pair.robot);
       chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = deadline_ms});
       chooser.AddModel("small", Profiles(0.5).robot);
-      before_ = [](PlanChooser& at) { at.NoteAgreement(Small(false), 0.8, 1); };
+      before_ = [](PlanChooser& at) {
+        at.NoteAgreement(Small(false), 0.8, 1);
+        at.NoteAgreement(Small(true), 0.75, 1);
+      };
       EXPECT_EQ(Follow(chooser, has_server ? far : kDown, 100),
                 deadline_ms < 100 ? Small(false) : Dense())
           << chooser.Reason();
