@@ -178,7 +178,7 @@ TEST(OnTimeTest, EveryFrameCountsByWhatItHasToCompare) {
   };
   // A class that one of two frames has once.
   const std::vector<SharedContent> maps = {content(ClassMap{2, 1, {1, 2}}),
-                                           content(ClassMap{2, 1, {1, 1}})};
+                                           content(ClassMap{2, 1, {2, 1}})};
   const std::vector<SharedContent> in_hand = {content(ClassMap{2, 1, {1, 1}}), maps[1]};
   EXPECT_DOUBLE_EQ(*OnTime(in_hand, {0, 2}, maps), (0.25 + 1) / 2);
   EXPECT_DOUBLE_EQ(WeightOf(Detections{{{}, {}}}, Detections{{{}, {}}}), 0.5);

@@ -317,7 +317,8 @@ def a_managed_node_waits_for_its_transitions(peer):
     require(change("configure") and change("activate"), "once more")
     peer.answers_until(len(peer.received["answer"]) + 2)
     require(change("shutdown"), "shutdown")
-    require(robot.process.wait(PATIENCE_S) == 0, "a node that is shut down ends")
+    code = robot.process.wait(PATIENCE_S)
+    require(code == 0, f"a node that is shut down ends with {code}")
     return robot
 
 
