@@ -5,11 +5,9 @@ Prints what went wrong, and ends with 1, if anything does."""
 import os
 import random
 import signal
-import struct
 import subprocess
 import sys
 import time
-import zlib
 
 import rclpy
 from cacheinf_msgs.msg import AnswerInfo, Status
@@ -23,39 +21,19 @@ from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
+from scenario import PATIENCE_S, Program, play, png, require, wait_until
+
 NODE, SERVER, NAME_SERVER, CONFIG, MODEL, SCENARIO = sys.argv[1:]
-PATIENCE_S = 30
 
 
-def require(is_so, what):
-    if not is_so:
-        raise AssertionError(what)
-
-
-class Robot:
+class Robot(Program):
     """The node as a process of its own."""
 
-    started = []
-
-    def __init__(self, *parameters, options=()):
-        words = [NODE, "--config", CONFIG, "--model", MODEL, "--shape", "1x3x96x128", *options, "--ros-args"]
+    def __init__(self, *parameters):
+        words = [NODE, "--config", CONFIG, "--model", MODEL, "--shape", "1x3x96x128", "--ros-args"]
         for parameter in parameters:
             words += ["-p", parameter]
-        self.log = open("node.log", "w+")
-        self.process = subprocess.Popen(words, stdout=self.log, stderr=self.log)
-        Robot.started.append(self.process)
-
-    def end(self, number=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        return self.process.wait(PATIENCE_S)
-
-    def output(self):
-        return open("node.log").read()
-
-    def memory_mb(self):
-        with open(f"/proc/{self.process.pid}/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        super().__init__(words)
 
 
 class Peer:
@@ -69,11 +47,11 @@ class Peer:
         self.stamp = 1000
 
     def spin_until(self, is_over, what, patience_s=PATIENCE_S, do=lambda: None):
-        deadline = time.monotonic() + patience_s
-        while not is_over():
-            require(time.monotonic() < deadline, f"{what}: not within {patience_s} s")
+        def step():
             do()
             rclpy.spin_once(self.node, timeout_sec=0.02)
+
+        wait_until(is_over, what, patience_s, step)
 
     def spin(self, seconds, do=lambda: None):
         end = time.monotonic() + seconds
@@ -122,18 +100,6 @@ def picture(width=160, height=120, encoding="bgr8", seed=None):
     return image
 
 
-def png(image):
-    def chunk(kind, data):
-        return (struct.pack(">I", len(data)) + kind + data +
-                struct.pack(">I", zlib.crc32(kind + data)))
-
-    rows = [bytes(image.data[y * image.step:(y + 1) * image.step]) for y in range(image.height)]
-    header = struct.pack(">IIBBBBB", image.width, image.height, 8, 2, 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) +
-            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) +
-            chunk(b"IEND", b""))
-
-
 def frames_pass_stamp_and_frame_and_nothing_is_done_unasked(peer):
     robot = Robot()
     peer.advertise(Image, "image")
@@ -168,7 +134,7 @@ def a_compressed_image_is_answered(peer):
     def compressed():
         image = CompressedImage()
         image.format = "png"
-        image.data = png(picture())
+        image.data = png(160, 120, picture().data)
         return image
 
     peer.spin_until(lambda: len(peer.received["answer"]) >= 2, "two answers",
@@ -345,17 +311,14 @@ def a_killed_server_costs_no_answer(peer):
 
 
 def a_killed_server_of_that_name_costs_no_answer(peer):
-    server = subprocess.Popen([SERVER, "--listen", "mpi:lab"], stdout=open("server.log", "w"),
-                              stderr=subprocess.STDOUT)
-    Robot.started.append(server)
+    server = Program([SERVER, "--listen", "mpi:lab"], "server.log")
     robot = Robot("mode:=remote", "deadline_ms:=500", "server.address:=mpi:lab")
     peer.advertise(Image, "image")
     peer.listen(AnswerInfo, "answer")
     peer.listen(Status, "status")
     last = lambda: peer.received["status"][-1] if peer.received["status"] else Status()
     peer.spin_until(lambda: last().has_server, "the server", do=lambda: peer.send(picture()))
-    server.kill()
-    server.wait()
+    server.end(signal.SIGKILL)
     peer.spin_until(lambda: not last().has_server, "its loss", do=lambda: peer.send(picture()))
     peer.answers_until(len(peer.received["answer"]) + 5)
     return robot
@@ -387,18 +350,4 @@ def memory_stays_flat(peer):
     return robot
 
 
-def main():
-    peer = Peer()
-    robot = globals()[SCENARIO](peer)
-    if robot.process.poll() is None:
-        code = robot.end()
-        require(code == 0, f"told to end, the node ends with {code}")
-
-
-try:
-    main()
-except AssertionError as error:
-    sys.exit(f"{SCENARIO}: {error}\n--- the node says:\n{open('node.log').read()}")
-finally:
-    for process in Robot.started:
-        process.kill()
+play(globals()[SCENARIO], Peer)

@@ -3,6 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cacheinf_msgs/msg/answer_info.hpp>
+#include <cacheinf_msgs/msg/classification.hpp>
+#include <cacheinf_msgs/msg/detections.hpp>
+#include <cacheinf_msgs/msg/keypoints.hpp>
+#include <cacheinf_msgs/msg/status.hpp>
 #include <cacheinf_msgs/srv/reload.hpp>
 #include <cacheinf_msgs/srv/set_mode.hpp>
 #include <exception>
@@ -19,7 +24,11 @@
 #include <utility>
 #include <variant>
 
-#include "client/ros/ros2/messages.h"
+#include "client/ros/node_messages.h"
+#include "client/ros/node_topics.h"
+#ifdef CACHEINF_HAS_VISION_MSGS
+#include "client/ros/ros2/detections_2d.h"
+#endif
 #include "common/base/error.h"
 #include "common/base/log.h"
 
@@ -96,6 +105,17 @@ bool SetOwn(const std::string& name, const ParameterValue& value, NodeSettings& 
   return true;
 }
 
+struct Ros2 {
+  template <typename Message>
+  using Publisher = ros2::Publisher<Message>;
+  using AnswerInfo = cacheinf_msgs::msg::AnswerInfo;
+  using Classification = cacheinf_msgs::msg::Classification;
+  using Detections = cacheinf_msgs::msg::Detections;
+  using Image = sensor_msgs::msg::Image;
+  using Keypoints = cacheinf_msgs::msg::Keypoints;
+  using String = std_msgs::msg::String;
+};
+
 }  // namespace
 
 // The topics of one camera.
@@ -105,26 +125,15 @@ class Node::Camera {
       : ros_(ros),
         settings_(settings),
         prefix_(name.empty() ? "" : name + "/"),
-        quality_(Quality(settings.is_result_reliable)),
-        info_(ros, prefix_ + "answer", quality_),
-        json_(ros, prefix_ + "json", quality_),
-        detections_(ros, prefix_ + "detections", quality_),
-        keypoints_(ros, prefix_ + "keypoints", quality_),
-        classification_(ros, prefix_ + "classification", quality_),
-        segmentation_(ros, prefix_ + "segmentation", quality_),
-        overlay_(ros, prefix_ + "overlay", quality_),
-        recomputed_(ros, prefix_ + "recomputed", quality_),
+        topics_(ros, prefix_, Quality(settings.is_result_reliable)),
         status_(ros, prefix_ + "status", rmw_qos_profile_default) {}
 
   NodeWants Wants() const {
-    bool has_listeners = false;
+    NodeWants wants = topics_.Wants();
 #ifdef CACHEINF_HAS_VISION_MSGS
-    has_listeners = detections_2d_.HasListeners();
+    wants.answers = wants.answers || detections_2d_.HasListeners();
 #endif
-    return {has_listeners || info_.HasListeners() || json_.HasListeners() ||
-                detections_.HasListeners() || keypoints_.HasListeners() ||
-                classification_.HasListeners() || segmentation_.HasListeners(),
-            overlay_.HasListeners(), recomputed_.HasListeners()};
+    return wants;
   }
 
   // Subscribes to images, or no longer.
@@ -132,97 +141,50 @@ class Node::Camera {
     if (listens == (subscription_ != nullptr)) return;
     subscription_.reset();
     if (!listens) return;
-    const rmw_qos_profile_t quality = Quality(settings_.is_image_reliable);
-    const std::string topic = prefix_ + (settings_.takes_compressed ? "image/compressed" : "image");
-    const auto warn = [topic](const std::string& policy) {
-      LogWarning(fmt::format(
-          "{}: a publisher's quality of service does not fit ({}): see parameter image_qos", topic,
-          policy));
-    };
     if (settings_.takes_compressed) {
-      using Message = sensor_msgs::msg::CompressedImage;
-      const auto convert = [take](const Message& message) {
-        NodeImage image;
-        image.stamp = StampOf(message.header.stamp);
-        image.frame_id = message.header.frame_id;
-        image.is_compressed = true;
-        image.bytes = message.data;
-        take(image);
-      };
-      subscription_ = std::make_unique<Subscription<Message>>(ros_, topic, quality, convert, warn);
+      Subscribe<sensor_msgs::msg::CompressedImage>(prefix_ + "image/compressed", take);
     } else {
-      using Message = sensor_msgs::msg::Image;
-      const auto convert = [take](const Message& message) {
-        NodeImage image;
-        image.stamp = StampOf(message.header.stamp);
-        image.frame_id = message.header.frame_id;
-        image.encoding = message.encoding;
-        image.width = message.width;
-        image.height = message.height;
-        image.row_bytes = message.step;
-        image.is_big_endian = message.is_bigendian != 0;
-        image.bytes = message.data;
-        take(image);
-      };
-      subscription_ = std::make_unique<Subscription<Message>>(ros_, topic, quality, convert, warn);
+      Subscribe<sensor_msgs::msg::Image>(prefix_ + "image", take);
     }
   }
 
   Waitable* subscription() const { return subscription_.get(); }
 
   void Publish(const NodeAnswer& answer) {
-    info_.Publish(InfoOf(answer));
-    if (json_.HasListeners()) {
-      std_msgs::msg::String line;
-      line.data = ToJsonLine(*answer.answer, *answer.reader);
-      json_.Publish(line);
+    topics_.Publish(answer);
+#ifdef CACHEINF_HAS_VISION_MSGS
+    if (std::holds_alternative<Detections>(answer.answer->content)) {
+      detections_2d_.Publish(Detections2DOf(answer));
     }
-    std::visit([&](const auto& content) { Publish(answer, content); }, answer.answer->content);
-    if (!answer.overlay.empty()) overlay_.Publish(ImageOf(answer, answer.overlay));
-    if (!answer.recomputed.empty()) recomputed_.Publish(ImageOf(answer, answer.recomputed));
+#endif
   }
 
   void PublishStatus(const NodeStatus& status, std::chrono::nanoseconds now) {
-    status_.Publish(StatusOf(status, now));
+    status_.Publish(StatusOf<cacheinf_msgs::msg::Status>(status, now));
   }
 
  private:
-  // A model can be changed for one that finds other things, so all topics are there.
-  void Publish(const NodeAnswer& answer, const Detections& /*boxes*/) {
-    detections_.Publish(DetectionsOf(answer));
-#ifdef CACHEINF_HAS_VISION_MSGS
-    detections_2d_.Publish(Detections2DOf(answer));
-#endif
+  template <typename Message>
+  void Subscribe(const std::string& topic, std::function<void(const NodeImage& image)> take) {
+    const auto warn = [topic](const std::string& policy) {
+      LogWarning(fmt::format(
+          "{}: a publisher's quality of service does not fit ({}): see parameter image_qos", topic,
+          policy));
+    };
+    subscription_ = std::make_unique<Subscription<Message>>(
+        ros_, topic, Quality(settings_.is_image_reliable),
+        [take = std::move(take)](const Message& message) { take(NodeImageOf(message)); }, warn);
   }
-  void Publish(const NodeAnswer& answer, const Keypoints& /*points*/) {
-    keypoints_.Publish(KeypointsOf(answer));
-  }
-  void Publish(const NodeAnswer& answer, const Classification& /*classes*/) {
-    classification_.Publish(ClassificationOf(answer));
-  }
-  void Publish(const NodeAnswer& answer, const ClassMap& /*map*/) {
-    segmentation_.Publish(SegmentationOf(answer));
-  }
-  void Publish(const NodeAnswer& /*answer*/, const RawOutputs& /*outputs*/) {}
-  void Publish(const NodeAnswer& /*answer*/, const Embedding& /*numbers*/) {}
 
   RclNode& ros_;
   const NodeSettings& settings_;
   const std::string prefix_;
-  const rmw_qos_profile_t quality_;
   std::unique_ptr<Waitable> subscription_;
-  Publisher<cacheinf_msgs::msg::AnswerInfo> info_;
-  Publisher<std_msgs::msg::String> json_;
-  Publisher<cacheinf_msgs::msg::Detections> detections_;
+  NodeTopics<Ros2> topics_;
 #ifdef CACHEINF_HAS_VISION_MSGS
-  Publisher<vision_msgs::msg::Detection2DArray> detections_2d_{ros_, prefix_ + "detections_2d",
-                                                               quality_};
+  Publisher<vision_msgs::msg::Detection2DArray> detections_2d_{
+      ros_, prefix_ + "detections_2d", Quality(settings_.is_result_reliable)};
 #endif
-  Publisher<cacheinf_msgs::msg::Keypoints> keypoints_;
-  Publisher<cacheinf_msgs::msg::Classification> classification_;
-  Publisher<sensor_msgs::msg::Image> segmentation_;
-  Publisher<sensor_msgs::msg::Image> overlay_;
-  Publisher<sensor_msgs::msg::Image> recomputed_;
   Publisher<cacheinf_msgs::msg::Status> status_;
 };
 
@@ -376,11 +338,12 @@ void Node::PublishStatus() {
   if (!robot_) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   diagnostic_msgs::msg::DiagnosticArray diagnostics;
-  diagnostics.header.stamp = TimeOf(now);
+  SetTime(now, diagnostics.header.stamp);
   for (size_t i = 0; i < cameras_.size(); ++i) {
     const NodeStatus status = robot_->status(static_cast<int>(i));
     cameras_[i]->PublishStatus(status, now);
-    diagnostics.status.push_back(DiagnosticOf(status, ros_.full_name()));
+    diagnostics.status.push_back(
+        DiagnosticOf<diagnostic_msgs::msg::DiagnosticStatus>(status, ros_.full_name()));
   }
   diagnostics_.Publish(diagnostics);
 }

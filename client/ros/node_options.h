@@ -1,0 +1,28 @@
+#ifndef CACHEINF_CLIENT_ROS_NODE_OPTIONS_H_
+#define CACHEINF_CLIENT_ROS_NODE_OPTIONS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/robot_config.h"
+
+namespace cacheinf {
+
+struct NodeProgram {
+  std::string name;
+  std::string description;
+  std::string version;
+};
+
+// The configuration that a node's command line, without the program, and its parameters say, by
+// keys of the configuration; parameters win. Nothing if help or the version was asked for and
+// printed. Throws InputError.
+std::optional<RobotConfig> ReadNodeOptions(const NodeProgram& program,
+                                           const std::vector<std::string>& arguments,
+                                           const std::map<std::string, std::string>& parameters);
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_CLIENT_ROS_NODE_OPTIONS_H_
