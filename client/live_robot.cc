@@ -255,7 +255,11 @@ bool LiveRobot::BeginOrSkip(const Frame& frame) {
   try {
     robot_->Begin(frame, verdict, TimeWaited(frame));
   } catch (const UnfitFrame& error) {
-    LogWarning(fmt::format("frame {} skipped: {}", frame.index, error.what()));
+    const std::pair size(frame.picture.width, frame.picture.height);
+    if (std::exchange(unfit_size_, size) != size) {
+      LogWarning(fmt::format("frame {} skipped, as are later ones of its size: {}", frame.index,
+                             error.what()));
+    }
     observer_.Skip(frame, error.what());
     return false;
   }

@@ -187,6 +187,7 @@ class LiveRobot {
   IdleProfile* measuring_ = nullptr;  // while the robot rests
   int width_ = 0;                     // of the last frame
   int height_ = 0;
+  std::optional<std::pair<int, int>> unfit_size_;  // of the last frame that was skipped
 };
 
 }  // namespace cacheinf
