@@ -17,6 +17,8 @@ install(
   PATTERN "client/calibrate" EXCLUDE
   PATTERN "client/python" EXCLUDE
   PATTERN "client/record" EXCLUDE
+  PATTERN "client/ros/ros1" EXCLUDE
+  PATTERN "client/ros/ros2" EXCLUDE
   PATTERN "client/run" EXCLUDE
   PATTERN "common/model/onnx" EXCLUDE
   PATTERN "common/model/torchscript" EXCLUDE

@@ -1,0 +1,69 @@
+#include <fmt/core.h>
+#include <ros/callback_queue.h>
+#include <ros/ros.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/ros/node_options.h"
+#include "client/ros/ros1/node.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/program.h"
+
+namespace cacheinf {
+namespace {
+
+const NodeProgram kProgram = {
+    "cacheinf-ros1",
+    "CacheInf's robot as a node of ROS 1: answers every image of a camera with a convolutional "
+    "network. Every option is a private parameter as well (_mode:=cache).",
+    CACHEINF_VERSION};
+
+// Returns whether there is one.
+bool WaitForMaster(const std::atomic<bool>& stop) {
+  bool is_told = false;
+  while (!stop && !ros::master::check()) {
+    if (!is_told) LogInfo(fmt::format("waiting for a master at {}", ros::master::getURI()));
+    is_told = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return !stop;
+}
+
+int Run(int argc, char** argv) {
+  ros::init(argc, argv, "cacheinf", ros::init_options::NoSigintHandler);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  // These need no master.
+  const std::set<std::string> informs = {"--help", "-h", "--version"};
+  const bool only_informs = std::ranges::any_of(
+      arguments, [&](const std::string& argument) { return informs.contains(argument); });
+  if (only_informs && !ReadNodeOptions(kProgram, arguments, {})) return 0;
+  const std::atomic<bool>& stop = StopOnSignals();
+  if (!WaitForMaster(stop)) return 0;
+  const ros::NodeHandle topics;
+  const ros::NodeHandle own("~");
+  std::map<std::string, std::string> parameters = ros1::ParametersOf(own);
+  const ros1::NodeSettings settings = ros1::TakeOwnParameters(parameters);
+  const auto config = ReadNodeOptions(kProgram, arguments, parameters);
+  const SteadyClock clock;
+  const ros1::Node node(topics, own, settings, *config, clock);
+  while (!stop && !node.has_failed() && ros::ok()) {
+    ros::getGlobalCallbackQueue()->callAvailable(ros::WallDuration(0.05));
+  }
+  return node.has_failed() ? 2 : 0;
+}
+
+}  // namespace
+}  // namespace cacheinf
+
+int main(int argc, char** argv) {
+  return cacheinf::RunProgram("cacheinf-ros1", [&] { return cacheinf::Run(argc, argv); });
+}
