@@ -50,6 +50,10 @@ int Run(int argc, char** argv) {
   if (!WaitForMaster(stop)) return 0;
   const ros::NodeHandle topics;
   const ros::NodeHandle own("~");
+  // roscpp asks for it at its first message. Asked for only when a namesake shuts this node down,
+  // the master would take this one for the newer one, and shut the namesake down as well.
+  bool is_disabled = false;
+  (void)ros::param::getCached("/rosout_disable_topics_generation", is_disabled);
   std::map<std::string, std::string> parameters = ros1::ParametersOf(own);
   const ros1::NodeSettings settings = ros1::TakeOwnParameters(parameters);
   const auto config = ReadNodeOptions(kProgram, arguments, parameters);
