@@ -29,6 +29,7 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
   }
   if (HasNext()) LookAround(robot);
+  has_moved_answer_ = newest_ && open_newest_.is_answered;
   std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : Take();
   robot.SetPeriod(period_);
   EndWait();
@@ -37,7 +38,7 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
 
 Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
   const Time now = clock_.Now();
-  current_ = {&frame, now + deadline_ - waited_(frame), deadline_ == Time(0)};
+  current_ = {&frame, now + deadline_ - waited_(frame), deadline_ == Time(0) || has_moved_answer_};
   longest_gap_before_ = std::exchange(longest_gap_, Time(0));
   while (true) {
     LookAround(robot);

@@ -87,7 +87,8 @@ class FrameLoop {
   const Idle idle_;
   const std::function<void()> between_;
   Open current_;
-  std::optional<Frame> newest_;  // that came while the current one is computed
+  std::optional<Frame> newest_;    // that came while the current one is computed
+  bool has_moved_answer_ = false;  // the frame that Next gave last
   Open open_newest_;
   Time last_look_{};
   // Between two looks, since this frame was begun, and since the last one was.

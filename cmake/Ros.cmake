@@ -72,6 +72,7 @@ function(cacheinf_find_ros)
     set(Python3_FIND_VIRTUALENV ONLY)
     set(ENV{VIRTUAL_ENV} ${prefixes})
   endif()
+  set(CMAKE_INSTALL_RPATH "$ORIGIN") # its libraries find each other
   add_subdirectory(${PROJECT_SOURCE_DIR}/client/ros/cacheinf_msgs
                    ${PROJECT_BINARY_DIR}/cacheinf_msgs)
 endfunction()

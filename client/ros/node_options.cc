@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "client/ros/robot_node.h"
@@ -12,6 +13,11 @@
 #include "common/config/fields.h"
 
 namespace cacheinf {
+
+std::string TextOfList(const std::vector<std::string>& texts) {
+  return nlohmann::json(texts).dump(-1, ' ', /*ensure_ascii=*/false,
+                                    nlohmann::json::error_handler_t::replace);
+}
 
 std::optional<RobotConfig> ReadNodeOptions(const NodeProgram& program,
                                            const std::vector<std::string>& arguments,

@@ -16,6 +16,9 @@ struct NodeProgram {
   std::string version;
 };
 
+// A list of texts as SetField takes it, which they cannot end.
+std::string TextOfList(const std::vector<std::string>& texts);
+
 // The configuration that a node's command line, without the program, and its parameters say, by
 // keys of the configuration; parameters win. Nothing if help or the version was asked for and
 // printed. Throws InputError.

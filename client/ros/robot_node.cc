@@ -553,7 +553,8 @@ void RobotNode::Cameras::Refuse(Camera& camera, const std::string& why) {
     camera.Refuse(why);
     is_new = refusals_.size() < kMostRefusalsLogged && refusals_.insert(why).second;
   }
-  if (is_new) LogWarning(fmt::format("{}: {}", camera.name(), why));
+  if (!is_new) return;
+  LogWarning(camera.name().empty() ? why : fmt::format("{}: {}", camera.name(), why));
 }
 
 void RobotNode::Cameras::Work() {

@@ -341,6 +341,11 @@ Json SplitAtCommas(std::string_view text) {
 
 // Turns what was typed into the JSON that a file would hold.
 Json FromCommandLine(std::string_view text, const Field& field) {
+  const auto* const choice = std::get_if<Choice>(&field.target);
+  if (choice != nullptr && choice->words == std::vector<std::string>{"off", "on"}) {
+    // What YAML makes of these words.
+    if (text == "false" || text == "true") return text == "true" ? "on" : "off";
+  }
   if (IsText(field)) return text;
   const bool is_json_list = text.starts_with('[');
   if (std::holds_alternative<TextsOrFile>(field.target) && !is_json_list) return text;

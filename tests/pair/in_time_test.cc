@@ -235,7 +235,8 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
       [&](const Frame& frame, const Answer& answer, bool /*is_last*/) {
         EXPECT_TRUE(answer.is_moved);
         EXPECT_LT(answer.computed_from, frame.index);
-        first.emplace(frame.index, clock.LastLook() - frame.stamp);
+        EXPECT_TRUE(first.emplace(frame.index, clock.LastLook() - frame.stamp).second)
+            << "frame " << frame.index << " has two moved answers";
       });
   std::optional<int64_t> first_computed;
   while (const std::optional<Frame> frame = loop.Next(robot)) {

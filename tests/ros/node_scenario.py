@@ -211,6 +211,28 @@ def parameters_change_in_mid_run(peer):
     return robot
 
 
+def what_cannot_be_is_refused_at_the_start(peer):
+    def refusal(*words):
+        done = subprocess.run([NODE, "--model", MODEL, "--ros-args", *words], text=True,
+                              capture_output=True, timeout=PATIENCE_S)
+        own = [line for line in done.stderr.splitlines() if "[rcl]" not in line]
+        require(done.returncode == 2 and len(own) == 1,
+                f"{words}: {done.returncode}, {done.stderr}")
+        return done.stderr
+
+    require("--bogus" in refusal("--bogus"), "the word is named")
+    require("left cam" in refusal("-p", "cameras:=['left cam']"), "the camera is named")
+    require("twice" in refusal("-p", "cameras:=[left,left]"), "two cameras of one name")
+    require("nope.yaml" in refusal("--params-file", "nope.yaml"), "the file is named")
+    require("sources" not in refusal("-r", "__node:=bad-name"), "a place in ROS's sources")
+    names = ",".join(f"'{name}'" for name in "abcdef")
+    robot = Robot(f"decoder.class_names:=[{names}]", "guard.state:=off")
+    peer.advertise(Image, "image")
+    peer.listen(AnswerInfo, "answer")
+    peer.answers_until(1)
+    return robot
+
+
 def what_is_wrong_with_an_image_is_told_and_the_next_is_answered(peer):
     robot = Robot()
     peer.advertise(Image, "image")

@@ -68,6 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("frames_pass_stamp_and_frame_and_nothing_is_done_unasked",
                     "a_compressed_image_is_answered", "a_publisher_that_does_not_fit_is_named",
                     "two_cameras_share_a_node", "parameters_change_in_mid_run",
+                    "what_cannot_be_is_refused_at_the_start",
                     "what_is_wrong_with_an_image_is_told_and_the_next_is_answered",
                     "services_do_as_they_say", "a_managed_node_waits_for_its_transitions",
                     "pictures_are_drawn_for_who_looks", "a_killed_server_costs_no_answer",

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "client/ros/node_messages.h"
+#include "client/ros/node_options.h"
 #include "client/ros/node_topics.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -47,8 +48,14 @@ std::string TextOf(const std::string& name, XmlRpcValue& value) {
       return static_cast<std::string>(value);
     case XmlRpcValue::TypeArray: {
       std::string text;
-      for (int i = 0; i < value.size(); ++i) text += (i > 0 ? "," : "") + TextOf(name, value[i]);
-      return text;
+      std::vector<std::string> texts;
+      for (int i = 0; i < value.size(); ++i) {
+        texts.push_back(TextOf(name, value[i]));
+        text += (i > 0 ? "," : "") + texts.back();
+      }
+      const bool has_texts =
+          value.size() > 0 && value[0].getType() == XmlRpcValue::TypeString && name != "cameras";
+      return has_texts ? TextOfList(texts) : text;
     }
     default:
       throw InputError(

@@ -1,6 +1,7 @@
 #include "client/ros/ros2/node.h"
 
 #include <fmt/core.h>
+#include <rmw/validate_full_topic_name.h>
 
 #include <algorithm>
 #include <cacheinf_msgs/msg/answer_info.hpp>
@@ -40,6 +41,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 50ms;  // at who listens, and at the time
 constexpr auto kBetweenStatus = 1s;
+constexpr const char* kNotConfigured = "the node is not configured";
 
 rmw_qos_profile_t Quality(bool is_reliable) {
   rmw_qos_profile_t quality = rmw_qos_profile_sensor_data;
@@ -72,6 +74,21 @@ T Get(const std::string& name, const ParameterValue& value, const char* what) {
   throw InputError(fmt::format("parameter {} must be {}", name, what));
 }
 
+// Throws InputError if they cannot be the prefixes of topics, or not tell cameras apart.
+void CheckNames(const std::vector<std::string>& cameras) {
+  std::set<std::string> known;
+  for (const std::string& name : cameras) {
+    int result = RMW_TOPIC_VALID;
+    Require(rmw_validate_full_topic_name(("/" + name).c_str(), &result, nullptr));
+    if (result != RMW_TOPIC_VALID) {
+      throw InputError(fmt::format("parameter cameras: \"{}\" cannot be a camera's name", name));
+    }
+    if (!known.insert(name).second) {
+      throw InputError(fmt::format("parameter cameras names {} twice", name));
+    }
+  }
+}
+
 bool IsReliable(const std::string& name, const ParameterValue& value) {
   constexpr const char* kWhat = "sensor_data or reliable";
   const auto word = Get<std::string>(name, value, kWhat);
@@ -89,6 +106,7 @@ bool SetOwn(const std::string& name, const ParameterValue& value, NodeSettings& 
     settings.cameras = value.index() == 0
                            ? std::vector<std::string>()
                            : Get<std::vector<std::string>>(name, value, "a list of names");
+    CheckNames(settings.cameras);
   } else if (name == "always_on") {
     settings.is_always_on = Get<bool>(name, value, kYesOrNo);
   } else if (name == "compressed") {
@@ -234,20 +252,24 @@ void Node::Serve() {
                                                 });
   serve.operator()<cacheinf_msgs::srv::Reload>(
       "reload", [this, change](const auto& request, auto& response) {
-        if (!request.model.empty()) return change({{"model", request.model}}, response);
-        response.message = robot_ ? robot_->Reload() : "the node is not configured";
+        if (robot_ && !request.model.empty()) return change({{"model", request.model}}, response);
+        response.message = robot_ ? robot_->Reload() : kNotConfigured;
         response.success = response.message.empty();
       });
   serve.operator()<std_srvs::srv::Trigger>("reset", [this](const auto&, auto& response) {
     if (robot_) robot_->Reset();
     response.success = robot_ != nullptr;
-    if (!robot_) response.message = "the node is not configured";
+    if (!robot_) response.message = kNotConfigured;
   });
   serve.operator()<std_srvs::srv::SetBool>(
       "set_active", [this](const auto& request, auto& response) {
         response.success = lifecycle_->Change(request.data ? Transition::TRANSITION_ACTIVATE
                                                            : Transition::TRANSITION_DEACTIVATE);
-        if (!response.success) response.message = request.data ? "already active" : "not active";
+        if (!robot_) {
+          response.message = kNotConfigured;
+        } else if (!response.success) {
+          response.message = request.data ? "already active" : "not active";
+        }
       });
 }
 
@@ -266,6 +288,7 @@ std::string Node::ChangeParameters(const NamedValues& values) {
   RobotConfig changed = config_;
   try {
     for (const auto& [name, text] : settings) SetField(name, text, "parameter", changed.Fields());
+    changed.Check("parameters");
   } catch (const InputError& error) {
     return error.what();
   }

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "client/ros/node_options.h"
 #include "common/config/fields.h"
 
 namespace cacheinf::ros2 {
@@ -163,6 +164,8 @@ std::string TextOf(const ParameterValue& value) {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::monostate>) {
           return "";
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          return TextOfList(held);
         } else if constexpr (requires { typename T::value_type; } &&
                              !std::is_same_v<T, std::string>) {
           std::string text;

@@ -1,9 +1,11 @@
 #include "client/ros/ros2/rcl_node.h"
 
+#include <fmt/core.h>
 #include <rcl/arguments.h>
 #include <rcl_yaml_param_parser/parser.h>
 #include <rcutils/error_handling.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace cacheinf::ros2 {
@@ -50,22 +52,30 @@ bool Means(std::string_view pattern, std::string_view node) {
 
 void Require(rcl_ret_t result) {
   if (result == RCL_RET_OK) return;
-  const std::string text = rcl_get_error_string().str;
+  std::string text = rcl_get_error_string().str;
   rcl_reset_error();
-  throw RosError("ROS: " + text);
+  // What follows is where in the sources of ROS.
+  const size_t place = std::min(text.find(", at /"), text.find('\n'));
+  throw RosError("ROS: " + text.substr(0, place));
 }
 
 RclNode::RclNode(int argc, const char* const* argv, const std::string& name) {
   const rcl_allocator_t allocator = rcl_get_default_allocator();
   rcl_init_options_t options = rcl_get_zero_initialized_init_options();
   Require(rcl_init_options_init(&options, allocator));
+  int* indices = nullptr;
   const rcl_ret_t result = rcl_init(argc, argv, &options, &context_);
   (void)!rcl_init_options_fini(&options);
   Require(result);
   const rcl_node_options_t node_options = rcl_node_get_default_options();
   Require(rcl_node_init(&node_, name.c_str(), "", &context_, &node_options));
 
-  int* indices = nullptr;
+  if (rcl_arguments_get_count_unparsed_ros(&context_.global_arguments) > 0) {
+    Require(rcl_arguments_get_unparsed_ros(&context_.global_arguments, allocator, &indices));
+    const std::string word = argv[indices[0]];
+    allocator.deallocate(indices, allocator.state);
+    throw RosError(fmt::format("ROS does not know \"{}\" after --ros-args", word));
+  }
   const rcl_arguments_t& arguments = context_.global_arguments;
   const int others = rcl_arguments_get_count_unparsed(&arguments);
   if (others > 0) Require(rcl_arguments_get_unparsed(&arguments, allocator, &indices));

@@ -13,21 +13,21 @@
 #include <memory>
 #include <rosidl_typesupport_cpp/message_type_support.hpp>
 #include <rosidl_typesupport_cpp/service_type_support.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/ros/ros2/parameter_value.h"
+#include "common/base/error.h"
 
 // rcl, the C library under every ROS client, with lifetimes and callbacks, as much of it as a node
 // needs: rclcpp is not everywhere. Messages are those of C++.
 
 namespace cacheinf::ros2 {
 
-class RosError : public std::runtime_error {
+class RosError : public InputError {
  public:
-  using std::runtime_error::runtime_error;
+  using InputError::InputError;
 };
 
 // Throws RosError unless the call went well.
