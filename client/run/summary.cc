@@ -364,7 +364,7 @@ std::string ToText(const Summary& summary) {
     text += fmt::format("late     {} computed answers took more than {} ms", summary.late,
                         summary.deadline_ms);
     if (summary.moved > 0) {
-      text += fmt::format("; {} frames had an earlier answer in time, moved with the scene",
+      text += fmt::format("; {} frames had an earlier answer first, moved with the scene",
                           summary.moved);
     }
     text += '\n';
