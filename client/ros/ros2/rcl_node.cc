@@ -59,42 +59,47 @@ void Require(rcl_ret_t result) {
   throw RosError("ROS: " + text.substr(0, place));
 }
 
-RclNode::RclNode(int argc, const char* const* argv, const std::string& name) {
-  const rcl_allocator_t allocator = rcl_get_default_allocator();
+RclNode::Context::Context(int argc, const char* const* argv) {
   rcl_init_options_t options = rcl_get_zero_initialized_init_options();
-  Require(rcl_init_options_init(&options, allocator));
-  int* indices = nullptr;
+  Require(rcl_init_options_init(&options, rcl_get_default_allocator()));
   const rcl_ret_t result = rcl_init(argc, argv, &options, &context_);
   (void)!rcl_init_options_fini(&options);
   Require(result);
-  const rcl_node_options_t node_options = rcl_node_get_default_options();
-  Require(rcl_node_init(&node_, name.c_str(), "", &context_, &node_options));
+}
 
-  if (rcl_arguments_get_count_unparsed_ros(&context_.global_arguments) > 0) {
-    Require(rcl_arguments_get_unparsed_ros(&context_.global_arguments, allocator, &indices));
+RclNode::Context::~Context() {
+  (void)!rcl_shutdown(&context_);
+  (void)!rcl_context_fini(&context_);
+}
+
+RclNode::RclNode(int argc, const char* const* argv, const std::string& name)
+    : context_(argc, argv) {
+  const rcl_allocator_t allocator = rcl_get_default_allocator();
+  const rcl_arguments_t& arguments = context_.arguments();
+  int* indices = nullptr;
+  if (rcl_arguments_get_count_unparsed_ros(&arguments) > 0) {
+    Require(rcl_arguments_get_unparsed_ros(&arguments, allocator, &indices));
     const std::string word = argv[indices[0]];
     allocator.deallocate(indices, allocator.state);
     throw RosError(fmt::format("ROS does not know \"{}\" after --ros-args", word));
   }
-  const rcl_arguments_t& arguments = context_.global_arguments;
   const int others = rcl_arguments_get_count_unparsed(&arguments);
   if (others > 0) Require(rcl_arguments_get_unparsed(&arguments, allocator, &indices));
   for (int i = 0; i < others; ++i) {
     if (indices[i] > 0) other_arguments_.emplace_back(argv[indices[i]]);
   }
   allocator.deallocate(indices, allocator.state);
+
+  const rcl_node_options_t node_options = rcl_node_get_default_options();
+  Require(rcl_node_init(&node_, name.c_str(), "", context_.get(), &node_options));
 }
 
-RclNode::~RclNode() {
-  (void)!rcl_node_fini(&node_);
-  (void)!rcl_shutdown(&context_);
-  (void)!rcl_context_fini(&context_);
-}
+RclNode::~RclNode() { (void)!rcl_node_fini(&node_); }
 
 std::map<std::string, ParameterValue> RclNode::GivenParameters() const {
   std::map<std::string, ParameterValue> given;
   rcl_params_t* all = nullptr;
-  Require(rcl_arguments_get_param_overrides(&context_.global_arguments, &all));
+  Require(rcl_arguments_get_param_overrides(&context_.arguments(), &all));
   if (all == nullptr) return given;
   const std::string name = full_name();
   for (size_t i = 0; i < all->num_nodes; ++i) {
@@ -114,7 +119,7 @@ void RclNode::Wait(std::chrono::nanoseconds longest, const std::vector<Waitable*
   rcl_wait_set_t wait_set = rcl_get_zero_initialized_wait_set();
   // Any of them may be a subscription with an event, or a service.
   const size_t most = waitables.size();
-  Require(rcl_wait_set_init(&wait_set, most, 0, 0, 0, most, most, &context_,
+  Require(rcl_wait_set_init(&wait_set, most, 0, 0, 0, most, most, context_.get(),
                             rcl_get_default_allocator()));
   const auto fini = [](rcl_wait_set_t* set) { (void)!rcl_wait_set_fini(set); };
   const std::unique_ptr<rcl_wait_set_t, decltype(fini)> owner(&wait_set, fini);

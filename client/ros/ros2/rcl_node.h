@@ -65,7 +65,22 @@ class RclNode {
   void Wait(std::chrono::nanoseconds longest, const std::vector<Waitable*>& waitables);
 
  private:
-  rcl_context_t context_ = rcl_get_zero_initialized_context();
+  // What ROS has started ends with it, also where the rest cannot be made.
+  class Context {
+   public:
+    Context(int argc, const char* const* argv);
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    rcl_context_t* get() { return &context_; }
+    const rcl_arguments_t& arguments() const { return context_.global_arguments; }
+
+   private:
+    rcl_context_t context_ = rcl_get_zero_initialized_context();
+  };
+
+  Context context_;
   rcl_node_t node_ = rcl_get_zero_initialized_node();
   std::vector<std::string> other_arguments_;
 };
