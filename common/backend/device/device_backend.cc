@@ -26,12 +26,18 @@ BasicTensorView<T> PackedLike(const BasicTensorView<U>& view, T* data) {
   return PackedView(data, view, view.rank == 4 ? 1 : view.rank - 1);
 }
 
-// Whether two views of the same dims lay their numbers alike, one block of memory each.
+// The same dims without gaps, in logical order.
 template <typename T, typename U>
-bool IsPackedLike(const BasicTensorView<T>& view, const BasicTensorView<U>& packed) {
-  for (int i = 0; i < view.rank; ++i) {
+BasicTensorView<T> InOrder(const BasicTensorView<U>& view, T* data) {
+  return PackedView(data, view, view.rank - 1);
+}
+
+// Of two views of the same dims.
+template <typename T, typename U>
+bool AreLaidOutAlike(const BasicTensorView<T>& a, const BasicTensorView<U>& b) {
+  for (int i = 0; i < a.rank; ++i) {
     const auto axis = static_cast<size_t>(i);
-    if (view.dims[axis] > 1 && view.strides[axis] != packed.strides[axis]) return false;
+    if (a.dims[axis] > 1 && a.strides[axis] != b.strides[axis]) return false;
   }
   return true;
 }
@@ -380,7 +386,7 @@ void DeviceBackend<Device>::RunForeign(const TorchCall& foreign,
   }
   std::vector<ConstTensorView> on_host;
   for (const ConstTensorView& input : inputs) {
-    on_host.push_back(PackedLike(input, static_cast<const float*>(FetchPacked(input))));
+    on_host.push_back(Fetch(input, PackedLike<float>(input, nullptr)));
   }
   stream_->Wait();
   if (sets != nullptr && IsEmpty(mask)) return;
@@ -457,54 +463,59 @@ void DeviceBackend<Device>::Warp(const WarpArgs& args, PixelSets& sets, PixelSet
 
 // Numbers from and to the host.
 
+// The numbers cross as the host has them where it has no gaps, and the device lays them out: for
+// the host that takes longer than a network.
 template <class Device>
 void DeviceBackend<Device>::CopyIn(const ConstTensorView& host, const TensorView& device) {
   ++runs_;
-  const int64_t count = device.Count();
-  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
-  const bool goes_straight = IsPackedLike(device, PackedLike(device, device.data));
-  float* const target = goes_straight ? device.data : scratch_.data();
+  const size_t bytes = static_cast<size_t>(device.Count()) * sizeof(float);
   auto& stream = stream_->After(device.data, FloatsFrom(device) * sizeof(float));
-  const TensorView staged = PackedLike(device, static_cast<float*>(stream_->Stage(bytes)));
-  if (IsPackedLike(host, staged)) {
-    std::memcpy(staged.data, host.data, bytes);
+  auto* const staged = static_cast<float*>(stream_->Stage(bytes));
+  TensorView sent = PackedLike(device, staged);
+  if (!AreLaidOutAlike(host, sent)) sent = InOrder(device, staged);
+  if (AreLaidOutAlike(host, sent)) {
+    std::memcpy(staged, host.data, bytes);
   } else {
-    reference::Compute(CopyArgs{host, staged}, AllPixels(staged));
+    reference::Compute(CopyArgs{host, sent}, AllPixels(sent));
   }
-  stream_->Send(target, staged.data, bytes);
+  const bool goes_straight = AreLaidOutAlike(device, sent);
+  sent.data = goes_straight ? device.data : scratch_.data();
+  stream_->Send(sent.data, staged, bytes);
   if (goes_straight) return;
-  cuda::Compute(stream_->device(), stream, CopyArgs{PackedLike(device, target), device},
+  cuda::Compute(stream_->device(), stream, CopyArgs{sent, device},
                 cuda::Pixels{nullptr, nullptr, 0, PixelsOf(device)});
 }
 
-// The numbers as PackedLike has them, after the next Wait.
+// Laid out like `packed`, after the next Wait.
 template <class Device>
-const void* DeviceBackend<Device>::FetchPacked(const ConstTensorView& device) {
-  const int64_t count = device.Count();
-  const bool goes_straight = IsPackedLike(device, PackedLike(device, device.data));
-  float* const staged = goes_straight ? nullptr : scratch_.data();
+ConstTensorView DeviceBackend<Device>::Fetch(const ConstTensorView& device, TensorView packed) {
   auto& stream = stream_->After(device.data, FloatsFrom(device) * sizeof(float));
+  const bool goes_straight = AreLaidOutAlike(device, packed);
+  packed.data = scratch_.data();
   if (!goes_straight) {
-    cuda::Compute(stream_->device(), stream, CopyArgs{device, PackedLike(device, staged)},
+    cuda::Compute(stream_->device(), stream, CopyArgs{device, packed},
                   cuda::Pixels{nullptr, nullptr, 0, PixelsOf(device)});
   }
-  return stream_->Fetch(goes_straight ? device.data : staged,
-                        static_cast<size_t>(count) * sizeof(float));
+  ConstTensorView fetched = packed;
+  fetched.data = static_cast<const float*>(
+      stream_->Fetch(goes_straight ? device.data : packed.data,
+                     static_cast<size_t>(device.Count()) * sizeof(float)));
+  return fetched;
 }
 
 template <class Device>
 void DeviceBackend<Device>::ExpectCopyOut(const ConstTensorView& device) {
-  const void* const numbers = FetchPacked(device);
+  const ConstTensorView fetched = Fetch(device, InOrder<float>(device, nullptr));
   const auto is_old = [this](const Expected& expected) {
     return expected.fetched_until != stream_->fetched_until() || expected.runs != runs_;
   };
   expected_.erase(std::remove_if(expected_.begin(), expected_.end(), is_old), expected_.end());
-  expected_.push_back({device, numbers, stream_->fetched_until(), stream_->waits(), runs_});
+  expected_.push_back({device, fetched, stream_->fetched_until(), stream_->waits(), runs_});
 }
 
 // What ExpectCopyOut has fetched of it, or null.
 template <class Device>
-const void* DeviceBackend<Device>::FetchedBefore(const ConstTensorView& device) {
+const ConstTensorView* DeviceBackend<Device>::FetchedBefore(const ConstTensorView& device) {
   for (const Expected& expected : expected_) {
     const bool is_it = expected.view.data == device.data && expected.view.rank == device.rank &&
                        expected.view.dims == device.dims && expected.view.strides == device.strides;
@@ -512,23 +523,26 @@ const void* DeviceBackend<Device>::FetchedBefore(const ConstTensorView& device) 
         expected.fetched_until == stream_->fetched_until() && expected.runs == runs_;
     if (!is_it || !is_there) continue;
     if (expected.waits == stream_->waits()) stream_->Wait();
-    return expected.numbers;
+    return &expected.fetched;
   }
   return nullptr;
 }
 
 template <class Device>
 void DeviceBackend<Device>::CopyOut(const ConstTensorView& device, const TensorView& host) {
-  const void* numbers = FetchedBefore(device);
-  if (numbers == nullptr) {
-    numbers = FetchPacked(device);
+  ConstTensorView numbers;
+  if (const ConstTensorView* const before = FetchedBefore(device)) {
+    numbers = *before;
+  } else {
+    TensorView packed = PackedLike<float>(device, nullptr);
+    if (!AreLaidOutAlike(host, packed)) packed = InOrder<float>(device, nullptr);
+    numbers = Fetch(device, packed);
     stream_->Wait();
   }
-  const ConstTensorView packed = PackedLike(device, static_cast<const float*>(numbers));
-  if (IsPackedLike(host, packed)) {
-    std::memcpy(host.data, numbers, static_cast<size_t>(device.Count()) * sizeof(float));
+  if (AreLaidOutAlike(host, numbers)) {
+    std::memcpy(host.data, numbers.data, static_cast<size_t>(device.Count()) * sizeof(float));
   } else {
-    reference::Compute(CopyArgs{packed, host}, AllPixels(host));
+    reference::Compute(CopyArgs{numbers, host}, AllPixels(host));
   }
 }
 

@@ -92,7 +92,7 @@ class DeviceBackend final : public Backend {
   // What ExpectCopyOut has fetched.
   struct Expected {
     ConstTensorView view;
-    const void* numbers;
+    ConstTensorView fetched;
     uint64_t fetched_until;
     uint64_t waits;
     uint64_t runs;
@@ -111,8 +111,8 @@ class DeviceBackend final : public Backend {
   Gathered StartGather(const ConstTensorView& map, Sets& sets, PixelSet pixels, Range rows);
   void TouchAll(const Call& call, std::span<const ConstTensorView> inputs,
                 std::span<const TensorView> outputs, Queue& queue);
-  const void* FetchPacked(const ConstTensorView& device);
-  const void* FetchedBefore(const ConstTensorView& device);
+  ConstTensorView Fetch(const ConstTensorView& device, TensorView packed);
+  const ConstTensorView* FetchedBefore(const ConstTensorView& device);
 
   std::string name_;
   cuda::ConvOptions options_;
