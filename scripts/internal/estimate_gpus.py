@@ -201,8 +201,8 @@ def main():
         sys.exit(f"{options.logs} has not the logs of all architectures (--help)")
 
     lines = ["# Kernels for GPUs", "",
-             "**Estimates that no GPU has confirmed**: what nvcc made of the kernels, and the least time "
-             "that arithmetic and memory allow. `scripts/gpu-check` measures, where there is a GPU.", "",
+             "**Estimates**: what nvcc made of the kernels, and the least time "
+             "that arithmetic and memory allow. What an H100 takes is in gpu.md.", "",
              "```", "scripts/gpu-check build",
              "scripts/internal/check_kernels " + " ".join(f"--arch {arch}" for arch in [*LIMITS, "90a"]),
              "cacheinf-profile inspect yolov5n_384x640.onnx --json build/yolov5n.json",

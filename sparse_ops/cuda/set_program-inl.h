@@ -164,6 +164,13 @@ CACHEINF_KERNEL void AddThrough(const Thread& thread, const SetStep& step, uint6
     thread.Store(united + i, word);
   });
   thread.Barrier();
+  const auto is_empty = [&](const uint64_t* row) {
+    bool any = false;
+    for (int word = thread.Lane(); word < from_words; word += kWarp) {
+      any |= thread.Load(row + word) != 0;
+    }
+    return !thread.Any(any);
+  };
   // A warp computes a word, each lane two of its bits.
   const auto reads_any = [&](const uint64_t* row, int column) {
     bool any = false;
@@ -178,6 +185,7 @@ CACHEINF_KERNEL void AddThrough(const Thread& thread, const SetStep& step, uint6
   const int words = step.to.words_per_row;
   for (int i = thread.Warp(); i < WordCount(step.to); i += SetProgram::kThreads / kWarp) {
     const uint64_t* row = united + i / words * from_words;
+    if (is_empty(row)) continue;
     const int column = i % words * kWordBits + thread.Lane();
     const uint64_t low = thread.Ballot(reads_any(row, column));
     const uint64_t high = thread.Ballot(reads_any(row, column + kWarp));

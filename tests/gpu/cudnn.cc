@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <map>
@@ -200,9 +201,11 @@ int main() {
     std::vector<Frame> frames;
     for (const Network& network : networks) frames.push_back(Compare(network));
     PrintFrames(frames);
+    std::fflush(stdout);
+    // LibTorch's destructors may free what another C++ library has allocated, and abort.
+    std::_Exit(0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "cacheinf-gpu-cudnn: %s\n", error.what());
     return 1;
   }
-  return 0;
 }
