@@ -210,6 +210,33 @@ TEST_F(DeviceFramesTest, DenseRunsOfSeveralStatesDoNotMixEither) {
   EXPECT_EQ(both({&second, &first}).graphs, 0);
 }
 
+// Work of the first state still waits when the second state's frame brings other spreads, which lie
+// where those of the first lay.
+TEST_F(DeviceFramesTest, AFrameThatWaitsIsTestedByTheSpreadsOfItsTime) {
+  const auto model = ModelOnDevice();
+  const auto spreads = std::make_shared<InverseSpreads>();
+  const ChangePolicy policy = {.kind = Kind::kChange, .threshold = 0.05f, .spreads = spreads};
+  const auto begin = [&](ModelState& state) {
+    state.Apply(clip_.Whole(), clip_.picture(), {});
+    if (spreads->empty()) *spreads = MeasureSpreads(state);
+    Outputs(state);
+  };
+  ModelState first(model, {{}, Keep::kAll});
+  ModelState second(model, {{}, Keep::kAll});
+  begin(first);
+  const std::vector<std::vector<float>> before = Outputs(first);
+  begin(second);
+  const auto step = [&](ModelState& state) {
+    state.BeginFrame(clip_.ChangeSquare(16), clip_.picture(), policy);
+    for (size_t i = 0; i < state.stage_count(); ++i) state.Step();
+  };
+  step(first);
+  for (std::vector<float>& of_value : *spreads) std::ranges::fill(of_value, 0.0f);
+  step(second);
+  first.Commit();
+  EXPECT_NE(Outputs(first), before) << "no change counts under the second frame's spreads";
+}
+
 // A frame's rows move between a robot on the host and a server on the device: those of the first
 // cut down from here, those of the second up.
 void DeviceFramesTest::MoveRows(const ChangePolicy& policy, int first, int second) {
