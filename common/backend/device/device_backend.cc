@@ -345,10 +345,7 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   auto& own = static_cast<Sets&>(sets);
   if (own.IsKnownEmpty(args.active)) return;
   Call& call = calls_[static_cast<size_t>(handle)];
-  if (call.foreign) {
-    own.Count(args.active, args.weight);
-    return RunForeign(*call.foreign, inputs, outputs, &own, args.active);
-  }
+  if (call.foreign) return RunForeign(*call.foreign, inputs, outputs, &own, args.active);
   TouchAll(call, inputs, outputs, own.queue());
   Kernels kernels = {stream_->device(), own.queue(), call, scratch_.data(), &own, args.active};
   own.Count(args.active, args.weight);
