@@ -96,9 +96,12 @@ class Backend {
   virtual void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted,
                     PixelSet out_of_view) = 0;
 
-  // Copy between host and device memory: same dims, any strides. Only CopyOut waits.
+  // Copy between host and device memory: same dims, any strides. Only CopyOut waits for the copy.
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
+
+  // Waits until what was run in rows is done, so that a clock read next has seen all of it.
+  virtual void Finish() {}
 
   // Announces a CopyOut, so that its numbers can come with others that the host waits for.
   virtual void ExpectCopyOut(const ConstTensorView& /*device*/) {}

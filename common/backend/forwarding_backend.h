@@ -45,6 +45,7 @@ class ForwardingBackend : public Backend {
   void CopyOut(const ConstTensorView& device, const TensorView& host) override {
     backend_->CopyOut(device, host);
   }
+  void Finish() override { backend_->Finish(); }
   void ExpectCopyOut(const ConstTensorView& device) override { backend_->ExpectCopyOut(device); }
   using Backend::Gather;
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) override {

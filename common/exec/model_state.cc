@@ -322,6 +322,7 @@ struct ModelState::State {
   ChangedWork CommitUncounted() {
     if (std::exchange(frame, Frame::kNone) == Frame::kNothing) return {};
     ExpectReading();
+    backend.Finish();
     if (!masks) return {};
     if (moving) moving->Drop();
     masks->MarkAll(/*stale=*/false);

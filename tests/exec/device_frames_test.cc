@@ -210,6 +210,17 @@ TEST_F(DeviceFramesTest, DenseRunsOfSeveralStatesDoNotMixEither) {
   EXPECT_EQ(both({&second, &first}).graphs, 0);
 }
 
+// So a robot's clock sees what the frame took.
+TEST_F(DeviceFramesTest, ADenseFrameIsDoneWhenItIsCommitted) {
+  ModelState state(ModelOnDevice());
+  CountsOf(state, clip_.Whole(), {});
+  const Counts before = device_->counts();
+  state.Apply(clip_.Whole(), clip_.picture(), {});
+  EXPECT_EQ((device_->counts() - before).synchronizations, 1);
+  Outputs(state);
+  EXPECT_EQ((device_->counts() - before).synchronizations, 1) << "the answer came with it";
+}
+
 // Work of the first state still waits when the second state's frame brings other spreads, which lie
 // where those of the first lay.
 TEST_F(DeviceFramesTest, AFrameThatWaitsIsTestedByTheSpreadsOfItsTime) {

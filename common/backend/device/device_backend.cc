@@ -501,6 +501,12 @@ ConstTensorView DeviceBackend<Device>::Fetch(const ConstTensorView& device, Tens
 }
 
 template <class Device>
+void DeviceBackend<Device>::Finish() {
+  whole_.Flush();
+  stream_->Wait();
+}
+
+template <class Device>
 void DeviceBackend<Device>::ExpectCopyOut(const ConstTensorView& device) {
   const ConstTensorView fetched = Fetch(device, InOrder<float>(device, nullptr));
   const auto is_old = [this](const Expected& expected) {

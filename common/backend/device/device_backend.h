@@ -64,6 +64,7 @@ class DeviceBackend final : public Backend {
   void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted, PixelSet out_of_view) override;
   void CopyIn(const ConstTensorView& host, const TensorView& device) override;
   void CopyOut(const ConstTensorView& device, const TensorView& host) override;
+  void Finish() override;
   void ExpectCopyOut(const ConstTensorView& device) override;
   void Gather(const ConstTensorView& map, ConstMaskView pixels, std::span<float> numbers) override;
   void Scatter(std::span<const float> numbers, ConstMaskView pixels,
