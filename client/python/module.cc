@@ -15,6 +15,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -351,6 +352,12 @@ std::string TypeOf(const py::handle& object) {
 
 std::string ShapeOf(const py::array& array) { return py::str(array.attr("shape")); }
 
+// Throws InputError if there is nothing in it.
+void CheckIsFull(const py::array& array) {
+  if (array.size() > 0) return;
+  throw InputError(fmt::format("the frame has shape {}, so it is empty", ShapeOf(array)));
+}
+
 // Throws InputError unless a row's numbers lie side by side, and rows one behind the other.
 void CheckRows(const py::array& array) {
   const int64_t item = array.itemsize();
@@ -381,6 +388,7 @@ Picture PictureOver(const py::array& array, bool is_rgb) {
   if (array.shape(0) > kLongestSide || array.shape(1) > kLongestSide) {
     throw InputError(fmt::format("the frame has shape {}, which no picture has", ShapeOf(array)));
   }
+  CheckIsFull(array);
   CheckRows(array);
   Picture picture;
   picture.width = static_cast<int>(array.shape(1));
@@ -400,6 +408,7 @@ Picture PictureOver(const py::array& array, bool is_rgb) {
 
 // Lies over the array's memory.
 Tensor TensorOver(const py::array& array) {
+  CheckIsFull(array);
   if ((array.flags() & py::array::c_style) == 0) {
     throw InputError(
         "the tensor's numbers do not lie in memory one after the other; give "
@@ -445,8 +454,8 @@ class PythonRobot {
   PythonRobot& operator=(const PythonRobot&) = delete;
 
   // Returns the answer's line, and a segmentation's map or None.
-  py::tuple Process(const py::object& object, std::optional<double> stamp_s,
-                    const std::string& order, const py::object& on_moved) {
+  py::tuple Process(const py::object& object, const py::object& stamp_s, const py::object& order,
+                    const py::object& on_moved) {
     CheckIsMine();
     Frame frame = FrameOf(object, order);
     frame.stamp = StampOf(stamp_s);
@@ -508,9 +517,12 @@ class PythonRobot {
     }
   }
 
-  Frame FrameOf(const py::object& object, const std::string& order) const {
-    if (order != "bgr" && order != "rgb") {
-      throw InputError(fmt::format("order is \"bgr\" or \"rgb\", not \"{}\"", order));
+  Frame FrameOf(const py::object& object, const py::object& order) const {
+    const bool is_text = py::isinstance<py::str>(order);
+    const bool is_rgb = is_text && order.equal(py::str("rgb"));
+    if (!is_rgb && !(is_text && order.equal(py::str("bgr")))) {
+      throw InputError(fmt::format("order is 'bgr' or 'rgb', not {}",
+                                   is_text ? std::string(py::repr(order)) : TypeOf(order)));
     }
     if (!py::isinstance<py::array>(object)) {
       throw InputError(fmt::format("the frame must be a numpy array, not {}", TypeOf(object)));
@@ -528,19 +540,30 @@ class PythonRobot {
     if (has_tensors_) {
       frame.tensor = TensorOver(array);
     } else {
-      frame.picture = PictureOver(array, order == "rgb");
+      frame.picture = PictureOver(array, is_rgb);
     }
     return frame;
   }
 
-  std::chrono::nanoseconds StampOf(std::optional<double> stamp_s) const {
+  std::chrono::nanoseconds StampOf(const py::object& object) const {
     constexpr double kLatest = 9e9;  // nanoseconds reach no further
-    if (!stamp_s) return std::chrono::steady_clock::now() - start_;
-    if (!(std::abs(*stamp_s) <= kLatest)) {
-      throw InputError(
-          fmt::format("stamp is {}, but must be seconds, at most {}", *stamp_s, kLatest));
+    if (object.is_none()) return std::chrono::steady_clock::now() - start_;
+    double stamp_s = PyFloat_AsDouble(object.ptr());
+    if (PyErr_Occurred() != nullptr) {
+      const bool is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+      if (!is_large && PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
+      PyErr_Clear();
+      stamp_s = std::numeric_limits<double>::infinity();
+      if (!is_large) {
+        throw InputError(
+            fmt::format("stamp must be a number of seconds or None, not {}", TypeOf(object)));
+      }
     }
-    return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(*stamp_s));
+    if (!(std::abs(stamp_s) <= kLatest)) {
+      throw InputError(
+          fmt::format("stamp is {}, but must be seconds, at most {}", stamp_s, kLatest));
+    }
+    return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(stamp_s));
   }
 
   // The array owns the classes.

@@ -411,8 +411,14 @@ class ModuleTest(unittest.TestCase):
             "bounds": (demo(threads=-1), "threads"),
             "no model": ({}, "no model is given"),
             "missing": (demo(model="/nowhere.onnx"), "/nowhere.onnx"),
-            "not JSON": ({"model": object()}, "configuration: expected str"),
-            "number": (demo(deadline_ms=float("nan")), "configuration"),
+            "object": ({"model": object()}, "configuration: model has type object"),
+            "bytes": (demo(model=b"x"), "configuration: model has type bytes"),
+            "inner": (demo(cache={"policy": {1}}), "configuration: cache.policy has type set"),
+            "key": ({3: "x"}, "configuration: 3 is no key"),
+            "number": (demo(deadline_ms=float("nan")), "configuration: deadline_ms is nan"),
+            "numpy": (demo(deadline_ms=np.float32("inf")), "configuration: deadline_ms is inf"),
+            "whole": (demo(threads=np.int64(-1)), "threads"),
+            "odd text": (demo(model="\udcff"), "configuration: model is"),
             "mode": (demo(mode="remote"), "server"),
             "source": (demo(source="0"), "source is for cacheinf-robot run"),
             "frames": (demo(frames=3), "frames is for"),
@@ -426,12 +432,24 @@ class ModuleTest(unittest.TestCase):
         for name, (config, words) in contents.items():
             with self.subTest(name):
                 self.assertIn(words, self.refusal_of(lambda config=config: cacheinf.Robot(config)))
+        itself = demo()
+        itself["cache"] = itself
+        self.assertIn("holds itself", self.refusal_of(lambda: cacheinf.Robot(itself)))
         self.assertIn("not int", self.refusal_of(lambda: cacheinf.Robot(3)))
+        self.assertIn("not bytes", self.refusal_of(lambda: cacheinf.Robot(b"x")))
+        self.assertIn("not str", self.refusal_of(lambda: cacheinf.Robot(demo(), tensors="no")))
         missing = self.folder / "missing.json"
         self.assertIn(str(missing), self.refusal_of(lambda: cacheinf.Robot(missing)))
         self.assertIn("needs pictures", self.refusal_of(
             lambda: cacheinf.Robot(demo(mode="cache"), tensors=True)))
         self.assertTrue(issubclass(cacheinf.InputError, ValueError))
+
+    def test_takes_numbers_of_numpy_and_paths(self):
+        model = pathlib.Path(MODEL)
+        config = demo(model=model, threads=np.int64(1), deadline_ms=np.float32(500), shapes=[])
+        config["shapes"] = np.array(["1x3x48x64"])
+        with cacheinf.Robot(config) as robot:
+            self.assertEqual(robot.process(scene(0))["kind"], "segmentation")
 
     def test_refuses_frames_in_a_sentence_and_goes_on(self):
         frame = scene(0)
@@ -448,7 +466,8 @@ class ModuleTest(unittest.TestCase):
             "upside down": (frame[::-1], "numpy.ascontiguousarray"),
             "Fortran": (np.asfortranarray(frame), "numpy.ascontiguousarray"),
             "repeated": (np.broadcast_to(frame[0], frame.shape), "numpy.ascontiguousarray"),
-            "empty": (np.zeros((0, 320, 3), np.uint8), "frame"),
+            "no rows": (np.zeros((0, 320, 3), np.uint8), "(0, 320, 3), so it is empty"),
+            "no columns": (np.zeros((240, 0), np.uint8), "(240, 0), so it is empty"),
             "flat": (np.zeros((1, 2_000_000, 3), np.uint8), "which no picture has"),
             "thin": (np.zeros((200_000, 1, 3), np.uint8), "200000"),
         }
@@ -457,8 +476,22 @@ class ModuleTest(unittest.TestCase):
                 with self.subTest(name):
                     text = self.refusal_of(lambda given=given: robot.process(given))
                     self.assertIn(words, text)
-            self.assertIn("stamp is nan", self.refusal_of(lambda: robot.process(frame, float("nan"))))
-            self.assertIn("not \"hsv\"", self.refusal_of(lambda: robot.process(frame, order="hsv")))
+            stamps = {
+                "stamp is nan": float("nan"),
+                "stamp is inf": 10**400,
+                "None, not str": "x",
+                "None, not list": [1],
+            }
+            for words, stamp in stamps.items():
+                text = self.refusal_of(lambda stamp=stamp: robot.process(frame, stamp))
+                self.assertIn(words, text)
+            for words, order in (("'hsv'", "hsv"), ("NoneType", None), ("ndarray", frame)):
+                text = self.refusal_of(lambda order=order: robot.process(frame, order=order))
+                self.assertIn(f"order is 'bgr' or 'rgb', not {words}", text)
+            for process in (robot.process, robot.process_json):
+                text = self.refusal_of(lambda process=process: process(frame, on_moved=5))
+                self.assertEqual(text, "on_moved is a function or None, not int")
+            self.assertEqual(robot.process(frame, np.float32(2))["stamp_ms"], 2000)
             self.assertEqual(robot.process(frame)["kind"], "segmentation")
 
     def test_what_the_robot_throws_reaches_the_caller_and_ends_it(self):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -37,10 +38,12 @@ class Robot:
         tensors: bool = False,
     ) -> None:
         self._classes: numpy.ndarray | None = None
+        if not isinstance(tensors, bool):
+            raise InputError(f"tensors is True or False, not {type(tensors).__name__}")
         if isinstance(config, Mapping):
             self._robot = _Robot(None, _json_of(config), tensors)
         elif isinstance(config, (str, os.PathLike)):
-            self._robot = _Robot(os.fspath(config), "", tensors)
+            self._robot = _Robot(os.fsencode(config), "", tensors)
         else:
             raise InputError(f"config is a path or a dict, not {type(config).__name__}")
 
@@ -62,8 +65,7 @@ class Robot:
 
         Raises InputError for a frame that cannot be used; the next one can be.
         """
-        hand_on = None if on_moved is None else lambda line: on_moved(json.loads(line))
-        return json.loads(self._process(frame, stamp, order, hand_on))
+        return json.loads(self._process(frame, stamp, order, on_moved, json.loads))
 
     def process_json(
         self,
@@ -74,7 +76,7 @@ class Robot:
         on_moved: Callable[[str], object] | None = None,
     ) -> str:
         """The same as the text that `cacheinf-robot run --answers` writes."""
-        return self._process(frame, stamp, order, on_moved)
+        return self._process(frame, stamp, order, on_moved, str)
 
     @property
     def classes(self) -> numpy.ndarray | None:
@@ -111,14 +113,46 @@ class Robot:
         frame: numpy.ndarray,
         stamp: float | None,
         order: str,
-        on_moved: Callable[[str], object] | None,
+        on_moved: Callable[[Any], object] | None,
+        read: Callable[[str], Any],
     ) -> str:
-        line, self._classes = self._robot.process(frame, stamp, order, on_moved)
+        if on_moved is not None and not callable(on_moved):
+            raise InputError(f"on_moved is a function or None, not {type(on_moved).__name__}")
+        hand_on = on_moved and (lambda line: on_moved(read(line)))
+        line, self._classes = self._robot.process(frame, stamp, order, hand_on)
         return line
 
 
 def _json_of(config: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(dict(config), default=os.fspath)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"configuration: {error}") from None
+        return json.dumps(_plain(config, ""))
+    except RecursionError:
+        raise InputError("configuration: it holds itself, or what is nested too deeply") from None
+
+
+def _plain(value: Any, key: str) -> Any:
+    """The value of a key as JSON has it."""
+    if isinstance(value, (numpy.generic, numpy.ndarray)):
+        value = value.tolist()
+    if isinstance(value, os.PathLike):
+        value = os.fsdecode(value)
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise InputError(f"configuration: {name!r} is no key, which is a text")
+        return {name: _plain(one, f"{key}.{name}" if key else name) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one, key) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"configuration: {key} is {value}, which is no number")
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"configuration: {key} is {value!r}, which is no Unicode") from None
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise InputError(
+            f"configuration: {key} has type {type(value).__name__}; "
+            "a text, a number, True, False, a list or a dict can be given"
+        )
+    return value
