@@ -9,6 +9,7 @@ set(CACHEINF_ROS1_MENDED
     diagnostic_msgs/DiagnosticArray.h
     diagnostic_msgs/DiagnosticStatus.h
     diagnostic_msgs/KeyValue.h
+    rosgraph_msgs/Log.h
     sensor_msgs/CompressedImage.h
     sensor_msgs/Image.h
     std_msgs/Header.h

@@ -75,8 +75,8 @@ void SetInfo(const NodeAnswer& answer, AnswerInfo& info) {
   info.computed_from = info.header;
   SetTime(answer.computed_from_stamp, info.computed_from.stamp);
   info.moved = of.is_moved;
-  info.late = of.is_late();
-  info.latency_ms = static_cast<float>(Milliseconds(of.latency()));
+  info.late = answer.is_late;
+  info.latency_ms = static_cast<float>(Milliseconds(answer.latency));
   info.plan = of.plan;
   const bool is_known = of.guard && of.guard->agreement;
   info.agreement =
@@ -223,6 +223,7 @@ Message StatusOf(const NodeStatus& status, std::chrono::nanoseconds now) {
   message.in_hand = static_cast<float>(status.in_hand);
   message.guard = status.guard;
   message.refusal = status.refusal;
+  message.misfit = status.misfit;
   return message;
 }
 
@@ -240,6 +241,7 @@ Message DiagnosticOf(const NodeStatus& status, const std::string& node) {
   };
   if (!status.server.empty() && !status.has_server) warn("no server at " + status.server);
   if (status.late > 0) warn(fmt::format("{} of {} answers late", status.late, status.answers));
+  if (!status.misfit.empty()) warn(status.misfit);
   if (!status.refusal.empty()) {
     message.level = Message::ERROR;
     message.message = status.refusal;

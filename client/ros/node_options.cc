@@ -1,10 +1,11 @@
 #include "client/ros/node_options.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <variant>
 
 #include "client/ros/robot_node.h"
 #include "common/base/command_line.h"
@@ -13,34 +14,81 @@
 #include "common/config/fields.h"
 
 namespace cacheinf {
+namespace {
+
+class CommandLine {
+ public:
+  // Throws InputError.
+  CommandLine(const NodeProgram& program, const std::vector<std::string>& arguments)
+      : app_(program.description, program.name) {
+    RobotConfig usual;
+    std::set<std::string> flags;
+    ForEachField(usual.Fields(), [&flags](const std::string& path, const Field& field) {
+      if (RobotNode::Takes(path)) flags.insert(field.flag);
+    });
+    options_.AddTo(app_, usual.Fields(), flags);
+    std::vector<const char*> words = {program.name.c_str()};
+    for (const std::string& argument : arguments) words.push_back(argument.c_str());
+    informs_ = ParseCommandLine(app_, program.version, static_cast<int>(words.size()), words.data())
+                   .has_value();
+  }
+
+  bool informs() const { return informs_; }  // has printed help or the version
+  const ConfigOptions& options() const { return options_; }
+  ConfigOptions& options() { return options_; }
+
+ private:
+  CLI::App app_;
+  ConfigOptions options_;
+  bool informs_ = false;
+};
+
+}  // namespace
 
 std::string TextOfList(const std::vector<std::string>& texts) {
   return nlohmann::json(texts).dump(-1, ' ', /*ensure_ascii=*/false,
                                     nlohmann::json::error_handler_t::replace);
 }
 
+void CheckTexts(const std::string& key, bool are_texts, bool is_list) {
+  RobotConfig usual;
+  ForEachField(usual.Fields(), [&](const std::string& path, const Field& field) {
+    if (path != key) return;
+    const bool takes_one = std::holds_alternative<std::string*>(field.target);
+    const bool takes_more = std::holds_alternative<std::vector<std::string>*>(field.target) ||
+                            std::holds_alternative<TextsOrFile>(field.target);
+    if ((!takes_one && !takes_more) || (are_texts && (takes_more || !is_list))) return;
+    throw InputError(fmt::format(
+        "parameter {} must be {}; put quotes around a text that looks like something else", key,
+        takes_one ? "a text" : "a text or a list of texts"));
+  });
+}
+
+bool CheckNodeOptions(const NodeProgram& program, const std::vector<std::string>& arguments) {
+  const CommandLine line(program, arguments);
+  if (line.informs()) return false;
+  RobotConfig config;
+  if (!line.options().file().empty()) config = LoadRobotConfig(line.options().file());
+  line.options().Override(config.Fields());
+  return true;
+}
+
 std::optional<RobotConfig> ReadNodeOptions(const NodeProgram& program,
                                            const std::vector<std::string>& arguments,
                                            const std::map<std::string, std::string>& parameters) {
-  CLI::App app(program.description, program.name);
-  std::set<std::string> flags;
-  ForEachField(RobotConfig().Fields(), [&flags](const std::string& path, const Field& field) {
-    if (RobotNode::Takes(path)) flags.insert(field.flag);
-  });
-  ConfigOptions options;
-  options.AddTo(app, RobotConfig().Fields(), flags);
-  std::vector<std::string> texts = {program.name};
-  std::ranges::copy(arguments, std::back_inserter(texts));
+  CommandLine line(program, arguments);
+  if (line.informs()) return std::nullopt;
   for (const auto& [key, text] : parameters) {
     if (!RobotNode::Takes(key)) throw InputError("there is no parameter " + key);
-    texts.insert(texts.end(), {"--set", key + "=" + text});
+    line.options().Add("parameter", key, text);
   }
-  std::vector<const char*> words;
-  for (const std::string& text : texts) words.push_back(text.c_str());
-  if (ParseCommandLine(app, program.version, static_cast<int>(words.size()), words.data())) {
-    return std::nullopt;
+  try {
+    return EffectiveConfig(line.options());
+  } catch (const InputError& error) {
+    if (parameters.empty()) throw;
+    RobotConfig usual;
+    throw InputError(WithKeys(error.what(), usual.Fields()));
   }
-  return EffectiveConfig(options);
 }
 
 }  // namespace cacheinf

@@ -19,6 +19,13 @@ struct NodeProgram {
 // A list of texts as SetField takes it, which they cannot end.
 std::string TextOfList(const std::vector<std::string>& texts);
 
+// Throws InputError if a key of a text, or of texts, was given something else.
+void CheckTexts(const std::string& key, bool are_texts, bool is_list);
+
+// Throws InputError if options are wrong, whatever parameters add to them. Returns false if help or
+// the version was asked for and printed.
+bool CheckNodeOptions(const NodeProgram& program, const std::vector<std::string>& arguments);
+
 // The configuration that a node's command line, without the program, and its parameters say, by
 // keys of the configuration; parameters win. Nothing if help or the version was asked for and
 // printed. Throws InputError.

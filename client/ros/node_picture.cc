@@ -58,8 +58,10 @@ const Encoding& Find(std::string_view name) {
   }
   // It may be anything that somebody sent.
   constexpr size_t kMostShown = 40;
-  throw InputError(fmt::format("images of encoding '{}' are not taken, only {}",
-                               name.substr(0, kMostShown), known));
+  std::string shown(name.substr(0, kMostShown));
+  std::ranges::replace_if(
+      shown, [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+  throw InputError(fmt::format("images of encoding '{}' are not taken, only {}", shown, known));
 }
 
 void CheckSize(int64_t width, int64_t height) {

@@ -34,6 +34,18 @@ class NodeTopics {
             overlay_.HasListeners(), recomputed_.HasListeners()};
   }
 
+  // Of a subscriber whose quality of service does not fit, in words; empty: all fit. Only where
+  // publishers know such.
+  std::string Misfit() const {
+    std::string first;
+    const auto look = [&first](const auto&... publishers) {
+      ((first = first.empty() ? publishers.Misfit() : first), ...);
+    };
+    look(info_, json_, detections_, keypoints_, classification_, segmentation_, overlay_,
+         recomputed_);
+    return first;
+  }
+
   void Publish(const NodeAnswer& answer) {
     typename Ros::AnswerInfo info;
     SetInfo(answer, info);

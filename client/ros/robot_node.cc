@@ -103,6 +103,12 @@ std::string GuardText(const std::optional<GuardState>& guard) {
   return text;
 }
 
+// Of what a key or a parameter has caused, whatever options the message names.
+std::string TextOf(const std::exception& error) {
+  RobotConfig usual;
+  return WithKeys(error.what(), usual.Fields());
+}
+
 std::string OverText(const std::string& why) { return "the node is over: " + why; }
 
 // What happened to a camera's images.
@@ -230,7 +236,7 @@ class RobotNode::Cameras::Camera final : public FrameObserver {
 
  private:
   NodeAnswer Show(const Frame& frame, const Answer& answer);
-  void Note(const Frame& frame, const Answer& answer, Time now);
+  void Note(const Frame& frame, const Answer& answer, NodeAnswer& shown);
   template <typename Change>
   void Count(const Change& change) {
     for (Tally& tally : tallies_) change(tally);
@@ -280,22 +286,22 @@ void RobotNode::Cameras::Camera::Skip(const Frame& frame, const std::string& rea
 
 void RobotNode::Cameras::Camera::PublishMoved(const Frame& frame, const Answer& answer,
                                               bool /*is_only_one*/) {
-  const NodeAnswer shown = Show(frame, answer);
+  NodeAnswer shown = Show(frame, answer);
   {
     const std::lock_guard lock(node_.mutex_);
-    Note(frame, answer, node_.clock_.Now());
+    Note(frame, answer, shown);
   }
   node_.listener_.Publish(shown);
 }
 
 void RobotNode::Cameras::Camera::Publish(const Frame& frame, const Answer& answer) {
-  const NodeAnswer shown = Show(frame, answer);
+  NodeAnswer shown = Show(frame, answer);
   std::string why = robot->robot().WhyPlan();
   const auto link = robot->robot().link_statistics();
   {
     const std::lock_guard lock(node_.mutex_);
     const bool is_later = images_.at(frame.index).arrived >= refused_at_;
-    Note(frame, answer, node_.clock_.Now());
+    Note(frame, answer, shown);
     computed_ = answer.computed_from;
     End(frame.index, /*counts=*/true);
     if (is_later) status_.refusal.clear();
@@ -342,19 +348,22 @@ NodeAnswer RobotNode::Cameras::Camera::Show(const Frame& frame, const Answer& an
   return shown;
 }
 
-void RobotNode::Cameras::Camera::Note(const Frame& frame, const Answer& answer, Time now) {
+// Counts it, and says how late it is.
+void RobotNode::Cameras::Camera::Note(const Frame& frame, const Answer& answer, NodeAnswer& shown) {
   Image& image = images_.at(frame.index);
   image.is_answered = true;
-  const double deadline_ms = answer.deadline_ms;
-  if (deadline_ms > 0 && Milliseconds(now - image.arrived) <= deadline_ms) image.is_in_hand = true;
+  shown.latency = node_.clock_.Now() - image.arrived;
+  const bool has_deadline = answer.deadline_ms > 0;
+  shown.is_late = has_deadline && Milliseconds(shown.latency) > answer.deadline_ms;
+  if (has_deadline && !shown.is_late) image.is_in_hand = true;
   Count([&](Tally& tally) {
     if (answer.is_moved) {
       ++tally.moved;
       return;
     }
     ++tally.answers;
-    tally.late += answer.is_late();
-    tally.latency.Add(answer.latency());
+    tally.late += shown.is_late;
+    tally.latency.Add(shown.latency);
     if (!answer.work) return;
     ++tally.with_reuse;
     tally.reuse_sum += 1 - answer.work->active;
@@ -384,11 +393,15 @@ RobotNode::Cameras::Cameras(const RobotConfig& config, const std::vector<std::st
                             bool always_on, const Clock& clock, NodeListener& listener)
     : always_on_(always_on), clock_(clock), listener_(listener) {
   const RobotConfig of_node = OfANode(config);
-  of_node.Check();
   for (const std::string& name : names) {
     cameras_.push_back(std::make_unique<Camera>(*this, static_cast<int>(cameras_.size()), name));
   }
-  Use(of_node, Load(of_node));
+  try {
+    of_node.Check();
+    Use(of_node, Load(of_node));
+  } catch (const InputError& error) {
+    throw InputError(TextOf(error));
+  }
   thread_ = std::thread([this] { Work(); });
 }
 
@@ -441,7 +454,7 @@ std::string RobotNode::Cameras::UseBetweenFrames(const RobotConfig& config, bool
   try {
     if (loads) request.models = Load(config);
   } catch (const std::exception& error) {
-    return error.what();
+    return TextOf(error);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -465,7 +478,7 @@ std::string RobotNode::Cameras::Change(
     after.Check();
     CheckAddress(after.server);
   } catch (const InputError& error) {
-    return error.what();
+    return TextOf(error);
   }
   return UseBetweenFrames(after, !RobotModels::AreSame(before, after));
 }
@@ -561,7 +574,7 @@ void RobotNode::Cameras::Work() {
   try {
     TakeTurns();
   } catch (const std::exception& error) {
-    End(error.what());
+    End(TextOf(error));
   }
 }
 
@@ -604,7 +617,7 @@ bool RobotNode::Cameras::RunRequest() {
   try {
     Use(request.config, std::move(request.models));
   } catch (const std::exception& error) {
-    why_refused = error.what();
+    why_refused = TextOf(error);
   }
   request.answer.set_value(std::move(why_refused));
   return true;

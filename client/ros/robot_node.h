@@ -48,6 +48,8 @@ struct NodeAnswer {
   std::chrono::nanoseconds stamp{0};                // the image's
   std::chrono::nanoseconds computed_from_stamp{0};  // that of the image that the content is from
   std::string frame_id;                             // the image's
+  std::chrono::nanoseconds latency{0};              // from the image's arrival to handing this out
+  bool is_late = false;                             // that is beyond the deadline
   int width = 0;                                    // of the image
   int height = 0;
   const Answer* answer = nullptr;
@@ -83,6 +85,7 @@ struct NodeStatus {
   double in_hand = 0;   // share of images that had an answer of their own, or a moved one, by then
   std::string guard;    // "normal, agreement 0.98"; empty: none watches
   std::string refusal;  // why the last image was refused; empty: it was not
+  std::string misfit;   // who gets or gives nothing, and why; set by front ends that know
 };
 
 // Gets a node's answers, on the node's own thread.

@@ -32,7 +32,9 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
     for (const CLI::App* command : app.get_subcommands(nullptr)) {
       commands.push_back(command->get_name());
     }
-    const std::string kind = unknown.front().starts_with('-') ? "option" : "command";
+    const std::string kind = unknown.front().starts_with('-') ? "option"
+                             : commands.empty()               ? "argument"
+                                                              : "command";
     throw InputError("unknown " + kind + " \"" + unknown.front() +
                      (commands.empty() ? "\"; see --help"
                                        : "\"; commands: " + CLI::detail::join(commands, ", ")));

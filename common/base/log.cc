@@ -1,7 +1,12 @@
 #include "common/base/log.h"
 
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include <mutex>
+#include <utility>
 
 namespace cacheinf {
 namespace {
@@ -24,14 +29,21 @@ spdlog::level::level_enum SpdlogLevel(LogLevel level) {
   return spdlog::level::off;
 }
 
-spdlog::logger& Logger() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto created = std::make_shared<spdlog::logger>(
-        "cacheinf", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+// Of standard error and of those who listen.
+spdlog::sinks::dist_sink_mt& Sinks() {
+  static const auto sinks = [] {
+    auto created = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    created->add_sink(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     created->set_pattern("%H:%M:%S.%e %^%l%$ %v");
     return created;
   }();
-  return *logger;
+  return *sinks;
+}
+
+spdlog::logger& Logger() {
+  // The sinks live longer than who logs.
+  static spdlog::logger logger("cacheinf", spdlog::sink_ptr(std::shared_ptr<void>(), &Sinks()));
+  return logger;
 }
 
 }  // namespace
@@ -39,6 +51,26 @@ spdlog::logger& Logger() {
 void SetLogLevel(LogLevel level) { Logger().set_level(SpdlogLevel(level)); }
 
 bool IsLogged(LogLevel level) { return Logger().should_log(SpdlogLevel(level)); }
+
+class LogListener::Sink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit Sink(Take take) : take_(std::move(take)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const auto level = static_cast<LogLevel>(message.level);
+    take_(level, {message.payload.data(), message.payload.size()});
+  }
+  void flush_() override {}
+
+  const Take take_;
+};
+
+LogListener::LogListener(Take take) : sink_(std::make_shared<Sink>(std::move(take))) {
+  Sinks().add_sink(sink_);
+}
+
+LogListener::~LogListener() { Sinks().remove_sink(sink_); }
 
 void Log(LogLevel level, std::string_view message) {
   Logger().log(SpdlogLevel(level), spdlog::string_view_t(message.data(), message.size()));

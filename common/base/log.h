@@ -2,6 +2,8 @@
 #define CACHEINF_COMMON_BASE_LOG_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string_view>
 
 #include "common/base/words.h"
@@ -22,6 +24,22 @@ bool IsLogged(LogLevel level);
 
 // One line on stderr, with the time and the level. Safe to call from any thread.
 void Log(LogLevel level, std::string_view message);
+
+// As long as it lives, gets every message that is written, from any thread but one at a time.
+// `take` must not log.
+class LogListener {
+ public:
+  using Take = std::function<void(LogLevel level, std::string_view message)>;
+
+  explicit LogListener(Take take);
+  ~LogListener();
+  LogListener(const LogListener&) = delete;
+  LogListener& operator=(const LogListener&) = delete;
+
+ private:
+  class Sink;
+  const std::shared_ptr<Sink> sink_;
+};
 
 inline void LogDebug(std::string_view message) { Log(LogLevel::kDebug, message); }
 inline void LogInfo(std::string_view message) { Log(LogLevel::kInfo, message); }

@@ -75,6 +75,7 @@ CLI::Option* ConfigOptions::AddOption(CLI::App& command, const std::string& path
   return command.add_option_function<std::vector<std::string>>(flag, set, field.FirstSentence())
       ->type_name(TypeName(field))
       ->type_size(1)
+      ->allow_extra_args(is_list)
       ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);
 }
 
@@ -100,6 +101,10 @@ bool ConfigOptions::Print(const std::string& program, const FieldTable& defaults
 bool ConfigOptions::Sets(const std::string& path) const {
   return std::ranges::any_of(settings_,
                              [&](const Setting& setting) { return setting.path == path; });
+}
+
+void ConfigOptions::Add(const std::string& name, const std::string& path, const std::string& text) {
+  settings_.push_back({name, path, text});
 }
 
 void ConfigOptions::Override(const FieldTable& fields) const {

@@ -22,6 +22,9 @@ class ConfigOptions {
   // print. Options of booleans can stand alone, for true. Must outlive the command's parsing.
   void AddTo(CLI::App& command, const FieldTable& fields, const std::set<std::string>& only = {});
 
+  // Sets a key as if the command line did so last. `name` says in messages where it is from.
+  void Add(const std::string& name, const std::string& path, const std::string& text);
+
   // Sets what the command line says, except --config. Throws InputError.
   void Override(const FieldTable& fields) const;
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -412,6 +413,21 @@ void SetField(std::string_view path, std::string_view text, std::string_view nam
               const FieldTable& fields) {
   const Field& field = Find(path, name, fields);
   Assign({name, std::string(path)}, field, FromCommandLine(text, field));
+}
+
+std::string WithKeys(std::string text, const FieldTable& fields) {
+  ForEachField(fields, [&text](const std::string& path, const Field& field) {
+    if (field.flag.empty()) return;
+    size_t at = 0;
+    while ((at = text.find(field.flag, at)) != std::string::npos) {
+      const size_t end = at + field.flag.size();
+      const bool is_whole =
+          end == text.size() || (text[end] != '-' && std::isalnum(uint8_t(text[end])) == 0);
+      if (is_whole) text.replace(at, field.flag.size(), path);
+      at = is_whole ? at + path.size() : end;
+    }
+  });
+  return text;
 }
 
 void CheckBounds(std::string_view name, const FieldTable& fields) {

@@ -97,6 +97,10 @@ bool HasKey(std::string_view text, const char* key);
 void SetField(std::string_view path, std::string_view text, std::string_view name,
               const FieldTable& fields);
 
+// Returns a message with keys in place of the command line's options, for who sets keys otherwise:
+// "--server mpi" becomes "server.address mpi".
+std::string WithKeys(std::string text, const FieldTable& fields);
+
 // Throws InputError if a value is out of bounds.
 void CheckBounds(std::string_view name, const FieldTable& fields);
 

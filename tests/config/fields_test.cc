@@ -211,6 +211,16 @@ TEST(FieldsTest, SetsFieldsFromTheCommandLine) {
             "command line: unknown key \"inner.texd\"; did you mean \"inner.text\"?");
 }
 
+TEST(FieldsTest, KeysTakeTheOptionsPlaces) {
+  std::string file;
+  std::string mode;
+  FieldTable inner = {Field{"file", &file, "A file."}.Flag("--server")};
+  const FieldTable fields = {{"inner", inner, "A table."},
+                             Field{"mode", &mode, "A mode."}.Flag("--server-mode")};
+  EXPECT_EQ(WithKeys("--server takes a file; see --server-mode fast (--server), --servers", fields),
+            "inner.file takes a file; see mode fast (inner.file), --servers");
+}
+
 TEST(FieldsTest, ChecksBoundsOfValuesSetInCode) {
   Sample sample;
   EXPECT_NO_THROW(CheckBounds("sample", sample.Fields()));

@@ -2,8 +2,10 @@
 
 Prints what went wrong, and ends with 1, if anything does."""
 
+import array
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from cacheinf_msgs.msg import AnswerInfo, Status
 from cacheinf_msgs.srv import Reload, SetMode
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import Log, ParameterEvent, ParameterType
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
@@ -29,11 +32,11 @@ NODE, SERVER, NAME_SERVER, CONFIG, MODEL, SCENARIO = sys.argv[1:]
 class Robot(Program):
     """The node as a process of its own."""
 
-    def __init__(self, *parameters):
+    def __init__(self, *parameters, log="node.log"):
         words = [NODE, "--config", CONFIG, "--model", MODEL, "--shape", "1x3x96x128", "--ros-args"]
         for parameter in parameters:
             words += ["-p", parameter]
-        super().__init__(words)
+        super().__init__(words, log)
 
 
 class Peer:
@@ -147,7 +150,49 @@ def a_publisher_that_does_not_fit_is_named(peer):
     peer.advertise(Image, "image",
                    QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
     peer.listen(AnswerInfo, "answer")
-    peer.spin_until(lambda: "image_qos" in robot.output(), "a warning")
+    peer.spin_until(lambda: "image: the quality of service of /peer" in robot.output() and
+                    "image_qos" in robot.output(), "a warning")
+    return robot
+
+
+def a_subscriber_that_does_not_fit_is_named(peer):
+    robot = Robot("result_qos:=sensor_data")
+    peer.advertise(Image, "image")
+    peer.listen(Status, "status")
+    peer.listen(DiagnosticArray, "/diagnostics")
+    peer.listen(Log, "/rosout")
+    last = lambda: peer.received["status"][-1] if peer.received["status"] else Status()
+    peer.spin_until(lambda: peer.received["status"], "a status")
+    require(not last().misfit, last().misfit)
+    strict = peer.listen(AnswerInfo, "answer")
+    peer.spin_until(lambda: last().misfit, "the misfit in status")
+    for word in ("/answer", "/peer", "result_qos"):
+        require(word in last().misfit, last().misfit)
+    peer.spin_until(lambda: any(log.msg == last().misfit and log.level == Log.WARN and
+                                log.name == "cacheinf" for log in peer.received["/rosout"]),
+                    "the misfit on /rosout")
+    peer.spin_until(lambda: any("result_qos" in status.message
+                                for array in peer.received["/diagnostics"]
+                                for status in array.status), "the misfit in diagnostics")
+    peer.node.destroy_subscription(strict)
+    peer.spin_until(lambda: not last().misfit, "its end")
+    require(robot.output().count("result_qos") == 1, "it is logged once")
+    peer.listen(AnswerInfo, "answer", qos_profile_sensor_data)
+    peer.answers_until(2)
+    return robot
+
+
+def a_namesake_is_told_and_a_stop_at_the_start_is_heard(peer):
+    robot = Robot()
+    namesake = Robot(log="namesake.log")
+    for one in (robot, namesake):
+        peer.spin_until(lambda: "there is another node /cacheinf" in one.output(), "a warning")
+    require(namesake.end() == 0, "the namesake's end")
+    third = Robot(log="third.log")
+    catches = lambda: int(re.search(r"SigCgt:\s*(\w+)", open(f"/proc/{third.process.pid}/status")
+                                    .read())[1], 16) >> (signal.SIGTERM - 1) & 1
+    wait_until(catches, "a handler", do=lambda: None)
+    require(third.end() == 0, f"a node that is told to end at once says {third.output()}")
     return robot
 
 
@@ -191,7 +236,20 @@ def parameters_change_in_mid_run(peer):
         client.set_parameters([Parameter(name, value=value)])).results[0]
     require(set_one("mode", "cache").successful, "mode cache")
     require(result_of(client.get_parameters(["mode"])).values[0].string_value == "cache", "mode")
+    peer.listen(ParameterEvent, "/parameter_events")
     require(set_one("deadline_ms", 100).successful, "a whole number of milliseconds")
+    peer.spin_until(lambda: peer.received["/parameter_events"], "an event")
+    event = peer.received["/parameter_events"][0].changed_parameters[0]
+    require(event.name == "deadline_ms" and event.value.double_value == 100 and
+            event.value.type == ParameterType.PARAMETER_DOUBLE, event)
+    refused = set_one("server.address", 5)
+    require(not refused.successful and "server.address must be a text" in refused.reason, refused)
+    refused = set_one("mode", "remote")
+    require(not refused.successful and "server.address mpi" in refused.reason, refused)
+    require("use_sim_time" in names, names)
+    require(set_one("use_sim_time", True).successful, "use_sim_time")
+    require(result_of(client.get_parameters(["use_sim_time"])).values[0].bool_value, "it is kept")
+    require(not set_one("use_sim_time", "yes").successful, "a text for use_sim_time")
     refused = set_one("mode", "guess")
     require(not refused.successful and "mode" in refused.reason, refused)
     refused = set_one("always_on", True)
@@ -225,6 +283,8 @@ def what_cannot_be_is_refused_at_the_start(peer):
     require("twice" in refusal("-p", "cameras:=[left,left]"), "two cameras of one name")
     require("nope.yaml" in refusal("--params-file", "nope.yaml"), "the file is named")
     require("sources" not in refusal("-r", "__node:=bad-name"), "a place in ROS's sources")
+    require("such as server.address mpi" in refusal("-p", "mode:=remote"), "the parameter is named")
+    require("address must be a text" in refusal("-p", "server.address:=5"), "its type is named")
     names = ",".join(f"'{name}'" for name in "abcdef")
     robot = Robot(f"decoder.class_names:=[{names}]", "guard.state:=off")
     peer.advertise(Image, "image")
@@ -257,6 +317,30 @@ def what_is_wrong_with_an_image_is_told_and_the_next_is_answered(peer):
         peer.spin(0.05)
     require(robot.output().count("32FC7") == 1, "each reason is logged once")
     peer.answers_until(2)
+    return robot
+
+
+def a_huge_image_is_refused_and_the_next_is_answered(peer):
+    free_mb = int(re.search(r"MemAvailable:\s*(\d+)", open("/proc/meminfo").read())[1]) / 1024
+    if free_mb < 4000:
+        sys.exit(f"SKIPPED: it takes 4 GB of memory, and {free_mb:.0f} MB are free")
+    robot = Robot("image_qos:=reliable")
+    peer.advertise(Image, "image", QoSProfile(depth=1))
+    peer.listen(AnswerInfo, "answer")
+    peer.listen(Status, "status")
+    for encoding, channels in (("mono8", 1), ("rgb8", 3)):
+        huge = Image(width=10000, height=10000, encoding=encoding, step=10000 * channels)
+        huge.data = array.array("B", bytes(10000 * 10000 * channels))
+        peer.spin_until(lambda: peer.has_listener("image"), "the node's subscription")
+        peer.received["status"].clear()
+        peer.send(huge)
+        peer.spin_until(lambda: any("10000x10000 pixels is too large" in status.refusal
+                                    for status in peer.received["status"]),
+                        f"the refusal of {encoding}", 60)
+        peer.answers_until(len(peer.received["answer"]) + 1)
+        peer.spin_until(lambda: not peer.received["status"][-1].refusal, "its end",
+                        do=lambda: peer.send(picture()))
+    require(robot.output().count("too large") == 1, robot.output())
     return robot
 
 
@@ -334,15 +418,34 @@ def a_killed_server_costs_no_answer(peer):
 
 def a_killed_server_of_that_name_costs_no_answer(peer):
     server = Program([SERVER, "--listen", "mpi:lab"], "server.log")
-    robot = Robot("mode:=remote", "deadline_ms:=500", "server.address:=mpi:lab")
-    peer.advertise(Image, "image")
-    peer.listen(AnswerInfo, "answer")
-    peer.listen(Status, "status")
-    last = lambda: peer.received["status"][-1] if peer.received["status"] else Status()
-    peer.spin_until(lambda: last().has_server, "the server", do=lambda: peer.send(picture()))
+    robot = Robot("mode:=remote", "deadline_ms:=500", "server.address:=mpi:lab",
+                  "cameras:=[left,right]")
+    sides = ("left", "right")
+    for side in sides:
+        peer.advertise(Image, f"{side}/image")
+        peer.listen(AnswerInfo, f"{side}/answer")
+        peer.listen(String, f"{side}/json")
+        peer.listen(Status, f"{side}/status")
+
+    def send_both():
+        for side in sides:
+            peer.send(picture(), f"{side}/image", side)
+
+    def connected():
+        last = [peer.received[f"{side}/status"][-1:] for side in sides]
+        return [status[0].has_server for status in last if status]
+
+    def answered_by_server():
+        return all(any('"server"' in line.data for line in peer.received[f"{side}/json"])
+                   for side in sides)
+
+    peer.spin_until(lambda: connected() == [True, True], "the server, by both", do=send_both)
+    peer.spin_until(answered_by_server, "its answers to both", do=send_both)
     server.end(signal.SIGKILL)
-    peer.spin_until(lambda: not last().has_server, "its loss", do=lambda: peer.send(picture()))
-    peer.answers_until(len(peer.received["answer"]) + 5)
+    peer.spin_until(lambda: connected() == [False, False], "its loss", do=send_both)
+    before = {side: len(peer.received[f"{side}/answer"]) for side in sides}
+    peer.spin_until(lambda: all(len(peer.received[f"{side}/answer"]) >= before[side] + 5
+                                for side in sides), "answers without it", do=send_both)
     return robot
 
 

@@ -1,6 +1,6 @@
 """Plays one scenario with CacheInf's node of ROS 1: node_scenario.py NODE SERVER NAME_SERVER CONFIG MODEL SCENARIO.
 
-Starts a roscore of its own. Prints what went wrong, and ends with 1, if anything does."""
+Starts a master of its own. Prints what went wrong, and ends with 1, if anything does."""
 
 import os
 import random
@@ -15,6 +15,7 @@ import rospy
 from cacheinf_msgs.msg import AnswerInfo, Status
 from cacheinf_msgs.srv import Reload, SetMode
 from diagnostic_msgs.msg import DiagnosticArray
+from rosgraph_msgs.msg import Log
 from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -34,14 +35,18 @@ class Robot(Program):
         super().__init__([NODE, *OPTIONS, *("_" + parameter for parameter in parameters)])
 
 
-class Roscore(Program):
+class Master(Program):
+    """A roscore where a launcher may matter, else its master alone, which is there sooner."""
+
     def __init__(self):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         os.environ.update(ROS_MASTER_URI=f"http://127.0.0.1:{port}", ROS_IP="127.0.0.1",
                           ROS_HOME=os.getcwd(), ROS_LOG_DIR=os.getcwd())
-        super().__init__(["roscore", "-p", str(port)], "roscore.log")
+        is_whole = SCENARIO == "a_manager_holds_it_as_a_nodelet"
+        words = ["roscore"] if is_whole else ["rosmaster", "--core"]
+        super().__init__([*words, "-p", str(port)], "master.log")
 
     def kill(self):
         self.end(signal.SIGINT)  # and what it has started
@@ -51,8 +56,8 @@ class Peer:
     """What sends images to the node and listens to it."""
 
     def __init__(self):
-        Roscore()
-        wait_until(rosgraph.is_master_online, "a roscore")
+        Master()
+        wait_until(rosgraph.is_master_online, "a master")
         rospy.init_node("peer", disable_signals=True)
         self.publishers = {}
         self.subscribers = {}
@@ -70,12 +75,12 @@ class Peer:
     def has_listener(self, topic):
         return self.publishers[topic].get_num_connections() > 0
 
-    def send(self, image, topic="image", frame_id="camera"):
+    def send(self, image, topic="image", frame_id="camera", pause_s=0.01):
         self.stamp += 1
         image.header.stamp = rospy.Time(self.stamp, 5)
         image.header.frame_id = frame_id
         self.publishers[topic].publish(image)
-        time.sleep(0.01)
+        time.sleep(pause_s)
         return self.stamp
 
     def call(self, kind, name, *arguments):
@@ -162,12 +167,15 @@ def what_is_wrong_with_an_image_is_told_and_the_next_is_answered(peer):
     peer.listen(AnswerInfo, "answer")
     peer.listen(Status, "status")
     peer.listen(DiagnosticArray, "/diagnostics")
+    peer.listen(Log, "/rosout", 100)
     wait_until(lambda: "32FC7" in peer.last_status().refusal, "the refusal",
                do=lambda: peer.send(picture("32FC7")))
     require(not peer.received["answer"], "an answer to an unknown encoding")
     wait_until(lambda: any("32FC7" in status.message for array in peer.received["/diagnostics"]
                            for status in array.status), "the refusal in diagnostics")
     require(robot.output().count("32FC7") == 1, "each reason is logged once")
+    wait_until(lambda: [log.name for log in peer.received["/rosout"] if "32FC7" in log.msg and
+                        log.level == Log.WARN] == ["/cacheinf"], "the refusal on /rosout")
     peer.answers_until(2)
     return robot
 
@@ -256,7 +264,7 @@ def memory_stays_flat(peer):
     peer.answers_until(200, image=lambda: still)
     before = robot.memory_mb()
     wait_until(lambda: len(peer.received["answer"]) >= 2200, "2,000 answers", 200,
-               do=lambda: peer.send(still))
+               do=lambda: peer.send(still, pause_s=0.002))
     grown = robot.memory_mb() - before
     require(grown < 8, f"2,000 frames took {grown:.1f} MB")
     return robot
@@ -265,12 +273,21 @@ def memory_stays_flat(peer):
 def a_wrong_parameter_ends_it_with_a_sentence(peer):
     del peer
     for parameter, named in (("mode:=fast", "mode"), ("cameras:=left,left", "left"),
-                             ("compressed:=7", "compressed"), ("no/such:=1", "no.such")):
+                             ("server/address:=5", "server.address must be a text"),
+                             ("compressed:=7", "compressed"),
+                             ("no/such:=1", 'parameter: unknown key "no.such"')):
         robot = Robot(parameter)
         require(robot.process.wait(PATIENCE_S) == 2, robot.output())
         require(named in robot.output() and robot.output().count("\n") == 1, robot.output())
         rospy.delete_param("cacheinf")
     os.environ["ROS_MASTER_URI"] = "http://127.0.0.1:9"
+    for words, named in (("--mode", "fast"), "mode"), (("extra",), "extra"), (("-q",), "-q"):
+        robot = Program([NODE, *words, *OPTIONS], "wrong.log")
+        require(robot.process.wait(PATIENCE_S) == 2, robot.output())
+        require(named in robot.output() and robot.output().count("\n") == 1, robot.output())
+    robot = Robot("mode:=cache")  # which ROS itself waits to tell the master
+    wait_until(lambda: "127.0.0.1:9" in robot.output(), "a word about the missing master")
+    require(robot.end() == 0, robot.output())
     robot = Robot()
     wait_until(lambda: "127.0.0.1:9" in robot.output(), "a word about the missing master")
     return robot

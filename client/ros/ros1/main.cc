@@ -2,17 +2,16 @@
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client/ros/node_options.h"
+#include "client/ros/ros1/log_topic.h"
 #include "client/ros/ros1/node.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -27,6 +26,19 @@ const NodeProgram kProgram = {
     "network. Every option is a private parameter as well (_mode:=cache).",
     CACHEINF_VERSION};
 
+// Starts ROS. If there are private parameters, that waits for a master, whom a stop must not wait
+// for.
+void Init(int argc, char** argv, const std::atomic<bool>& stop) {
+  std::atomic<bool> is_done = false;
+  std::thread watch([&] {
+    while (!stop && !is_done) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!is_done) ros::shutdown();
+  });
+  ros::init(argc, argv, "cacheinf", ros::init_options::NoSigintHandler);
+  is_done = true;
+  watch.join();
+}
+
 // Returns whether there is one.
 bool WaitForMaster(const std::atomic<bool>& stop) {
   bool is_told = false;
@@ -38,15 +50,19 @@ bool WaitForMaster(const std::atomic<bool>& stop) {
   return !stop;
 }
 
+// A stop counts from before main on: libraries take longer to start than the node.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const stop_early)() = [] {
+  (void)StopOnSignals();
+};
+
 int Run(int argc, char** argv) {
-  ros::init(argc, argv, "cacheinf", ros::init_options::NoSigintHandler);
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  // These need no master.
-  const std::set<std::string> informs = {"--help", "-h", "--version"};
-  const bool only_informs = std::ranges::any_of(
-      arguments, [&](const std::string& argument) { return informs.contains(argument); });
-  if (only_informs && !ReadNodeOptions(kProgram, arguments, {})) return 0;
   const std::atomic<bool>& stop = StopOnSignals();
+  std::vector<std::string> arguments;
+  ros::removeROSArgs(argc, argv, arguments);
+  arguments.erase(arguments.begin());
+  // What needs no master does not wait for one.
+  if (!CheckNodeOptions(kProgram, arguments)) return 0;
+  Init(argc, argv, stop);
   if (!WaitForMaster(stop)) return 0;
   const ros::NodeHandle topics;
   const ros::NodeHandle own("~");
@@ -54,6 +70,7 @@ int Run(int argc, char** argv) {
   // the master would take this one for the newer one, and shut the namesake down as well.
   bool is_disabled = false;
   (void)ros::param::getCached("/rosout_disable_topics_generation", is_disabled);
+  const ros1::LogTopic log(ros::this_node::getName());
   std::map<std::string, std::string> parameters = ros1::ParametersOf(own);
   const ros1::NodeSettings settings = ros1::TakeOwnParameters(parameters);
   const auto config = ReadNodeOptions(kProgram, arguments, parameters);

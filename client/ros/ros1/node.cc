@@ -66,11 +66,16 @@ std::string TextOf(const std::string& name, XmlRpcValue& value) {
 void AddParameters(const std::string& prefix, XmlRpcValue& of,
                    std::map<std::string, std::string>& parameters) {
   for (auto& [name, value] : of) {
+    const std::string key = prefix + name;
     if (value.getType() == XmlRpcValue::TypeStruct) {
-      AddParameters(prefix + name + ".", value, parameters);
-    } else {
-      parameters.emplace(prefix + name, TextOf(prefix + name, value));
+      AddParameters(key + ".", value, parameters);
+      continue;
     }
+    const bool is_list = value.getType() == XmlRpcValue::TypeArray;
+    XmlRpcValue& one = is_list && value.size() > 0 ? value[0] : value;
+    const bool is_empty = is_list && value.size() == 0;
+    CheckTexts(key, is_empty || one.getType() == XmlRpcValue::TypeString, is_list);
+    parameters.emplace(key, TextOf(key, value));
   }
 }
 

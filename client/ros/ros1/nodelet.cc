@@ -8,6 +8,7 @@
 #include <string>
 
 #include "client/ros/node_options.h"
+#include "client/ros/ros1/log_topic.h"
 #include "client/ros/ros1/node.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -20,6 +21,7 @@ class RobotNodelet : public nodelet::Nodelet {
   // Throws if the model cannot be loaded; the manager then refuses to load this.
   void onInit() override {
     try {
+      log_.emplace(getName());
       std::map<std::string, std::string> parameters = ParametersOf(getPrivateNodeHandle());
       const NodeSettings settings = TakeOwnParameters(parameters);
       const auto config =
@@ -35,6 +37,7 @@ class RobotNodelet : public nodelet::Nodelet {
   }
 
   SteadyClock clock_;
+  std::optional<LogTopic> log_;
   std::unique_ptr<Node> node_;
 };
 

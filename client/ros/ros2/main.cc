@@ -3,6 +3,7 @@
 #include <string>
 
 #include "client/ros/node_options.h"
+#include "client/ros/ros2/log_topic.h"
 #include "client/ros/ros2/node.h"
 #include "client/ros/ros2/parameters.h"
 #include "client/ros/ros2/rcl_node.h"
@@ -12,12 +13,19 @@
 namespace cacheinf {
 namespace {
 
+// A stop counts from before main on: libraries take longer to start than the node.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const stop_early)() = [] {
+  (void)StopOnSignals();
+};
+
 int Run(int argc, char** argv) {
+  const std::atomic<bool>& stop = StopOnSignals();
   ros2::RclNode ros(argc, argv, "cacheinf");
+  const ros2::LogTopic log(ros);
   std::map<std::string, ros2::ParameterValue> given = ros.GivenParameters();
   const ros2::NodeSettings settings = ros2::TakeOwnParameters(given);
   std::map<std::string, std::string> parameters;
-  for (const auto& [key, value] : given) parameters.emplace(key, ros2::TextOf(value));
+  for (const auto& [key, value] : given) parameters.emplace(key, ros2::TextOf(key, value));
   const auto config = ReadNodeOptions(
       {"cacheinf-ros2",
        "CacheInf's robot as a node of ROS 2: answers every image of a camera with a convolutional "
@@ -25,7 +33,6 @@ int Run(int argc, char** argv) {
        CACHEINF_VERSION},
       ros.other_arguments(), parameters);
   if (!config) return 0;
-  const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
   ros2::Node node(ros, settings, *config, clock);
   return node.Spin(stop) ? 0 : 2;

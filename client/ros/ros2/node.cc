@@ -41,6 +41,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 50ms;  // at who listens, and at the time
 constexpr auto kBetweenStatus = 1s;
+constexpr const char* kUseSimTime = "use_sim_time";
 constexpr const char* kNotConfigured = "the node is not configured";
 
 rmw_qos_profile_t Quality(bool is_reliable) {
@@ -115,6 +116,8 @@ bool SetOwn(const std::string& name, const ParameterValue& value, NodeSettings& 
     settings.is_image_reliable = IsReliable(name, value);
   } else if (name == "result_qos") {
     settings.is_result_reliable = IsReliable(name, value);
+  } else if (name == kUseSimTime) {
+    settings.uses_sim_time = Get<bool>(name, value, kYesOrNo);
   } else if (name == "autostart") {
     settings.starts_by_itself = Get<bool>(name, value, kYesOrNo);
   } else {
@@ -160,9 +163,29 @@ class Node::Camera {
     subscription_.reset();
     if (!listens) return;
     if (settings_.takes_compressed) {
-      Subscribe<sensor_msgs::msg::CompressedImage>(prefix_ + "image/compressed", take);
+      Subscribe<sensor_msgs::msg::CompressedImage>(take);
     } else {
-      Subscribe<sensor_msgs::msg::Image>(prefix_ + "image", take);
+      Subscribe<sensor_msgs::msg::Image>(take);
+    }
+  }
+
+  // Notes in the status whose quality of service does not fit, and logs it when it is new.
+  void NoteMisfit(NodeStatus& status) {
+    const auto add = [&status](const std::string& misfit, const char* parameter) {
+      if (misfit.empty() || !status.misfit.empty()) return;
+      status.misfit = fmt::format("{}: see parameter {}", misfit, parameter);
+    };
+    if (subscription_) {
+      add(ros_.MisfitAmong(RclNode::Side::kPublishers, ImageTopic(),
+                           Quality(settings_.is_image_reliable)),
+          "image_qos");
+    }
+    add(topics_.Misfit(), "result_qos");
+#ifdef CACHEINF_HAS_VISION_MSGS
+    add(detections_2d_.Misfit(), "result_qos");
+#endif
+    if (std::exchange(misfit_, status.misfit) != status.misfit && !status.misfit.empty()) {
+      LogWarning(status.misfit);
     }
   }
 
@@ -183,15 +206,14 @@ class Node::Camera {
 
  private:
   template <typename Message>
-  void Subscribe(const std::string& topic, std::function<void(const NodeImage& image)> take) {
-    const auto warn = [topic](const std::string& policy) {
-      LogWarning(fmt::format(
-          "{}: a publisher's quality of service does not fit ({}): see parameter image_qos", topic,
-          policy));
-    };
+  void Subscribe(std::function<void(const NodeImage& image)> take) {
     subscription_ = std::make_unique<Subscription<Message>>(
-        ros_, topic, Quality(settings_.is_image_reliable),
-        [take = std::move(take)](const Message& message) { take(NodeImageOf(message)); }, warn);
+        ros_, ImageTopic(), Quality(settings_.is_image_reliable),
+        [take = std::move(take)](const Message& message) { take(NodeImageOf(message)); });
+  }
+
+  std::string ImageTopic() const {
+    return prefix_ + (settings_.takes_compressed ? "image/compressed" : "image");
   }
 
   RclNode& ros_;
@@ -204,13 +226,13 @@ class Node::Camera {
       ros_, prefix_ + "detections_2d", Quality(settings_.is_result_reliable)};
 #endif
   Publisher<cacheinf_msgs::msg::Status> status_;
+  std::string misfit_;
 };
 
 NodeSettings TakeOwnParameters(std::map<std::string, ParameterValue>& given) {
   NodeSettings settings;
   std::erase_if(given, [&settings](const auto& parameter) {
-    // Stamps pass through, and deadlines count real time.
-    return parameter.first == "use_sim_time" || SetOwn(parameter.first, parameter.second, settings);
+    return SetOwn(parameter.first, parameter.second, settings);
   });
   return settings;
 }
@@ -276,22 +298,31 @@ void Node::Serve() {
 std::vector<Parameter> Node::Parameters() const {
   std::vector<Parameter> all = OwnParameters(settings_);
   for (Parameter& own : all) own.is_read_only = true;
+  all.push_back({kUseSimTime, settings_.uses_sim_time,
+                 "Changes nothing: stamps pass through, and deadlines count real time."});
   const RobotConfig config = robot_ ? robot_->config() : config_;
   for (Parameter& key : ParametersOf(config, &RobotNode::Takes)) all.push_back(std::move(key));
   return all;
 }
 
 std::string Node::ChangeParameters(const NamedValues& values) {
-  std::vector<std::pair<std::string, std::string>> settings;
-  for (const auto& [name, value] : values) settings.emplace_back(name, TextOf(value));
-  if (robot_) return robot_->Change(settings);
+  std::vector<std::pair<std::string, std::string>> keys;
+  NodeSettings settings = settings_;
   RobotConfig changed = config_;
   try {
-    for (const auto& [name, text] : settings) SetField(name, text, "parameter", changed.Fields());
-    changed.Check("parameters");
+    for (const auto& [name, value] : values) {
+      if (!SetOwn(name, value, settings)) keys.emplace_back(name, TextOf(name, value));
+    }
+    if (!robot_) {
+      for (const auto& [name, text] : keys) SetField(name, text, "parameter", changed.Fields());
+      changed.Check("parameters");
+    }
   } catch (const InputError& error) {
-    return error.what();
+    return WithKeys(error.what(), changed.Fields());
   }
+  std::string why_not = robot_ && !keys.empty() ? robot_->Change(keys) : "";
+  if (!why_not.empty()) return why_not;
+  settings_ = settings;
   config_ = changed;
   return "";
 }
@@ -358,12 +389,20 @@ bool Node::Spin(const std::atomic<bool>& stop) {
 
 void Node::PublishStatus() {
   next_status_ = clock_.Now() + kBetweenStatus;
+  const bool has_namesake = ros_.CountNamesakes() > 1;
+  if (!std::exchange(has_namesake_, has_namesake) && has_namesake) {
+    LogWarning(
+        fmt::format("there is another node {}: give this one a name of its own by --ros-args "
+                    "-r __node:=NAME, or end the other",
+                    ros_.full_name()));
+  }
   if (!robot_) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   diagnostic_msgs::msg::DiagnosticArray diagnostics;
   SetTime(now, diagnostics.header.stamp);
   for (size_t i = 0; i < cameras_.size(); ++i) {
-    const NodeStatus status = robot_->status(static_cast<int>(i));
+    NodeStatus status = robot_->status(static_cast<int>(i));
+    cameras_[i]->NoteMisfit(status);
     cameras_[i]->PublishStatus(status, now);
     diagnostics.status.push_back(
         DiagnosticOf<diagnostic_msgs::msg::DiagnosticStatus>(status, ros_.full_name()));

@@ -27,6 +27,7 @@ struct NodeSettings {
   bool is_image_reliable = false;
   bool is_result_reliable = true;
   bool starts_by_itself = true;
+  bool uses_sim_time = false;
 };
 
 // Takes these from the parameters that were given. Throws InputError, in one sentence.
@@ -61,7 +62,7 @@ class Node final : public NodeListener {
 
   RclNode& ros_;
   RobotConfig config_;  // before the robot is there
-  const NodeSettings settings_;
+  NodeSettings settings_;
   const Clock& clock_;
   std::vector<std::unique_ptr<Waitable>> services_;
   std::unique_ptr<ParameterServer> parameters_;
@@ -72,6 +73,7 @@ class Node final : public NodeListener {
   std::unique_ptr<RobotNode> robot_;  // once configured; before the cameras, to which it publishes
   bool is_active_ = false;
   std::chrono::nanoseconds next_status_{0};
+  bool has_namesake_ = false;
   std::atomic<bool> has_failed_ = false;
 };
 

@@ -158,7 +158,12 @@ std::vector<Parameter> ParametersOf(RobotConfig config,
   return parameters;
 }
 
-std::string TextOf(const ParameterValue& value) {
+std::string TextOf(const std::string& key, const ParameterValue& value) {
+  const bool is_list = std::holds_alternative<std::vector<std::string>>(value);
+  // An empty list has no type of its own on a command line.
+  const bool are_texts =
+      is_list || std::holds_alternative<std::string>(value) || value.index() == 0;
+  CheckTexts(key, are_texts, is_list);
   return std::visit(
       [](const auto& held) -> std::string {
         using T = std::decay_t<decltype(held)>;
@@ -273,10 +278,14 @@ std::string ParameterServer::Set(const NamedValues& values) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   event.stamp.sec = static_cast<int32_t>(now / std::chrono::seconds(1));
   event.stamp.nanosec = static_cast<uint32_t>((now % std::chrono::seconds(1)).count());
-  for (const auto& [name, value] : values) {
+  for (const Parameter& parameter : list_()) {
+    if (std::ranges::find(values, parameter.name, &NamedValues::value_type::first) ==
+        values.end()) {
+      continue;
+    }
     parameter_msg::Parameter changed;
-    changed.name = name;
-    changed.value = MessageOf(value);
+    changed.name = parameter.name;
+    changed.value = MessageOf(parameter.value);
     event.changed_parameters.push_back(changed);
   }
   events_.Publish(event);

@@ -2,10 +2,13 @@
 
 #include <fmt/core.h>
 #include <rcl/arguments.h>
+#include <rcl/graph.h>
 #include <rcl_yaml_param_parser/parser.h>
 #include <rcutils/error_handling.h>
+#include <rmw/qos_profiles.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace cacheinf::ros2 {
@@ -46,6 +49,10 @@ bool Means(std::string_view pattern, std::string_view node) {
     return false;
   }
   return !node.empty() && pattern[0] == node[0] && Means(pattern.substr(1), node.substr(1));
+}
+
+std::string FullName(std::string_view space, std::string_view name) {
+  return fmt::format("{}{}{}", space, space.ends_with('/') ? "" : "/", name);
 }
 
 }  // namespace
@@ -115,11 +122,57 @@ std::map<std::string, ParameterValue> RclNode::GivenParameters() const {
   return given;
 }
 
+int64_t RclNode::CountNamesakes() {
+  rcutils_string_array_t names = rcutils_get_zero_initialized_string_array();
+  rcutils_string_array_t spaces = rcutils_get_zero_initialized_string_array();
+  Require(rcl_get_node_names(&node_, rcl_get_default_allocator(), &names, &spaces));
+  int64_t count = 0;
+  for (size_t i = 0; i < names.size; ++i) {
+    count += FullName(spaces.data[i], names.data[i]) == full_name();
+  }
+  (void)!rcutils_string_array_fini(&names);
+  (void)!rcutils_string_array_fini(&spaces);
+  return count;
+}
+
+std::string RclNode::MisfitAmong(Side side, const std::string& topic,
+                                 const rmw_qos_profile_t& own) {
+  rcl_allocator_t allocator = rcl_get_default_allocator();
+  char* resolved = nullptr;
+  Require(rcl_node_resolve_name(&node_, topic.c_str(), allocator, /*is_service=*/false,
+                                /*only_expand=*/false, &resolved));
+  const bool publishes = side == Side::kSubscribers;
+  const auto list =
+      publishes ? &rcl_get_subscriptions_info_by_topic : &rcl_get_publishers_info_by_topic;
+  rcl_topic_endpoint_info_array_t others = rcl_get_zero_initialized_topic_endpoint_info_array();
+  const rcl_ret_t result = list(&node_, &allocator, resolved, /*no_mangle=*/false, &others);
+  const std::string full_topic = resolved;
+  allocator.deallocate(resolved, allocator.state);
+  Require(result);
+  std::string misfit;
+  for (size_t i = 0; i < others.size && misfit.empty(); ++i) {
+    const rmw_topic_endpoint_info_t& other = others.info_array[i];
+    rmw_qos_compatibility_type_t fit = RMW_QOS_COMPATIBILITY_OK;
+    std::array<char, 512> why{};
+    const rmw_ret_t is_known = rmw_qos_profile_check_compatible(publishes ? own : other.qos_profile,
+                                                                publishes ? other.qos_profile : own,
+                                                                &fit, why.data(), why.size());
+    if (is_known != RMW_RET_OK || fit != RMW_QOS_COMPATIBILITY_ERROR) continue;
+    std::string_view reason = why.data();  // "ERROR: Best effort publisher and …;"
+    if (reason.starts_with("ERROR: ")) reason.remove_prefix(7);
+    while (reason.ends_with(';')) reason.remove_suffix(1);
+    misfit = fmt::format("{}: the quality of service of {} does not fit ({})", full_topic,
+                         FullName(other.node_namespace, other.node_name), reason);
+  }
+  (void)!rcl_topic_endpoint_info_array_fini(&others, &allocator);
+  return misfit;
+}
+
 void RclNode::Wait(std::chrono::nanoseconds longest, const std::vector<Waitable*>& waitables) {
   rcl_wait_set_t wait_set = rcl_get_zero_initialized_wait_set();
-  // Any of them may be a subscription with an event, or a service.
+  // Any of them may be a subscription or a service.
   const size_t most = waitables.size();
-  Require(rcl_wait_set_init(&wait_set, most, 0, 0, 0, most, most, context_.get(),
+  Require(rcl_wait_set_init(&wait_set, most, 0, 0, 0, most, 0, context_.get(),
                             rcl_get_default_allocator()));
   const auto fini = [](rcl_wait_set_t* set) { (void)!rcl_wait_set_fini(set); };
   const std::unique_ptr<rcl_wait_set_t, decltype(fini)> owner(&wait_set, fini);

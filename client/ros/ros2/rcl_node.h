@@ -2,12 +2,11 @@
 #define CACHEINF_CLIENT_ROS_ROS2_RCL_NODE_H_
 
 #include <rcl/error_handling.h>
-#include <rcl/event.h>
 #include <rcl/rcl.h>
-#include <rmw/qos_string_conversions.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,6 +51,7 @@ class RclNode {
   RclNode(const RclNode&) = delete;
   RclNode& operator=(const RclNode&) = delete;
 
+  std::string name() const { return rcl_node_get_name(&node_); }
   std::string full_name() const { return rcl_node_get_fully_qualified_name(&node_); }
   rcl_node_t& handle() { return node_; }
 
@@ -60,6 +60,15 @@ class RclNode {
 
   // The command line's other arguments, without the program.
   const std::vector<std::string>& other_arguments() const { return other_arguments_; }
+
+  // How many nodes known so far have this one's full name, itself among them.
+  int64_t CountNamesakes();
+
+  enum class Side : uint8_t { kSubscribers, kPublishers };
+
+  // Names one of a topic's subscribers or publishers, if there is one, that gets nothing from this
+  // node or gives it nothing, as its quality of service does not fit `own`, and says why.
+  std::string MisfitAmong(Side side, const std::string& topic, const rmw_qos_profile_t& own);
 
   // Handles what has come, or comes within the time. Meanwhile none of the waitables may go.
   void Wait(std::chrono::nanoseconds longest, const std::vector<Waitable*>& waitables);
@@ -88,16 +97,21 @@ class RclNode {
 template <typename Message>
 class Publisher {
  public:
-  Publisher(RclNode& node, const std::string& topic, const rmw_qos_profile_t& qos) : node_(node) {
+  Publisher(RclNode& node, std::string topic, const rmw_qos_profile_t& qos)
+      : node_(node), topic_(std::move(topic)), qos_(qos) {
     rcl_publisher_options_t options = rcl_publisher_get_default_options();
     options.qos = qos;
     Require(rcl_publisher_init(&publisher_, &node.handle(),
                                rosidl_typesupport_cpp::get_message_type_support_handle<Message>(),
-                               topic.c_str(), &options));
+                               topic_.c_str(), &options));
   }
   ~Publisher() { (void)!rcl_publisher_fini(&publisher_, &node_.handle()); }
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
+
+  std::string Misfit() const {
+    return node_.MisfitAmong(RclNode::Side::kSubscribers, topic_, qos_);
+  }
 
   void Publish(const Message& message) { Require(rcl_publish(&publisher_, &message, nullptr)); }
 
@@ -109,47 +123,34 @@ class Publisher {
 
  private:
   RclNode& node_;
+  const std::string topic_;
+  const rmw_qos_profile_t qos_;
   rcl_publisher_t publisher_ = rcl_get_zero_initialized_publisher();
 };
 
-// Calls `mismatch`, with a policy's name, when a publisher's quality of service does not fit.
 template <typename Message>
 class Subscription final : public Waitable {
  public:
   using Take = std::function<void(const Message& message)>;
-  using Mismatch = std::function<void(const std::string& policy)>;
 
-  Subscription(RclNode& node, const std::string& topic, const rmw_qos_profile_t& qos, Take take,
-               Mismatch mismatch)
-      : node_(node), take_(std::move(take)), mismatch_(std::move(mismatch)) {
+  Subscription(RclNode& node, const std::string& topic, const rmw_qos_profile_t& qos, Take take)
+      : node_(node), take_(std::move(take)) {
     rcl_subscription_options_t options = rcl_subscription_get_default_options();
     options.qos = qos;
     Require(
         rcl_subscription_init(&subscription_, &node.handle(),
                               rosidl_typesupport_cpp::get_message_type_support_handle<Message>(),
                               topic.c_str(), &options));
-    Require(rcl_subscription_event_init(&event_, &subscription_,
-                                        RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS));
   }
-  ~Subscription() override {
-    (void)!rcl_event_fini(&event_);
-    (void)!rcl_subscription_fini(&subscription_, &node_.handle());
-  }
+  ~Subscription() override { (void)!rcl_subscription_fini(&subscription_, &node_.handle()); }
   Subscription(const Subscription&) = delete;
   Subscription& operator=(const Subscription&) = delete;
 
   void AddTo(rcl_wait_set_t& wait_set) override {
     Require(rcl_wait_set_add_subscription(&wait_set, &subscription_, &index_));
-    Require(rcl_wait_set_add_event(&wait_set, &event_, &event_index_));
   }
 
   void HandleIfReady(const rcl_wait_set_t& wait_set) override {
-    if (wait_set.events[event_index_] != nullptr) {
-      rmw_requested_qos_incompatible_event_status_t status{};
-      if (rcl_take_event(&event_, &status) == RCL_RET_OK) {
-        mismatch_(rmw_qos_policy_kind_to_str(status.last_policy_kind));
-      }
-    }
     if (wait_set.subscriptions[index_] == nullptr) return;
     const rcl_ret_t result = rcl_take(&subscription_, &message_, nullptr, nullptr);
     if (result == RCL_RET_SUBSCRIPTION_TAKE_FAILED) return rcl_reset_error();
@@ -160,11 +161,8 @@ class Subscription final : public Waitable {
  private:
   RclNode& node_;
   const Take take_;
-  const Mismatch mismatch_;
   rcl_subscription_t subscription_ = rcl_get_zero_initialized_subscription();
-  rcl_event_t event_ = rcl_get_zero_initialized_event();
   size_t index_ = 0;
-  size_t event_index_ = 0;
   Message message_;  // the last one, whose memory the next one uses
 };
 

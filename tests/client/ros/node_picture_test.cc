@@ -159,6 +159,9 @@ TEST(NodePictureTest, WhatDoesNotFitIsRefusedByName) {
   image.encoding = long_name;
   EXPECT_LT(WhyRefused(image).size(), 400U);
 
+  image.encoding = "mono8\n12:00 error a line of its own \xff";
+  EXPECT_NE(WhyRefused(image).find("'mono8?12:00 error a line of its own ?'"), std::string::npos);
+
   const auto refusal = [&](const auto& change) {
     NodeImage changed = good;
     change(changed);

@@ -635,6 +635,14 @@ TEST_F(RobotNodeTest, WhileACamerasFrameIsComputedOthersGetMovedAnswers) {
   EXPECT_GE(status.moved, 1);
   EXPECT_GE(status.late, 1);
   EXPECT_EQ(status.deadline_ms, 30);
+  int64_t late = 0;
+  for (const Published& answer : listener_.published()) {
+    // What drawing and other cameras' frames take counts as well.
+    EXPECT_GT(answer.latency, answer.held.latency());
+    EXPECT_EQ(answer.is_late, answer.latency > milliseconds(30));
+    late += answer.camera == 0 && answer.is_late && !answer.held.is_moved;
+  }
+  EXPECT_EQ(status.late, late);
 }
 
 TEST_F(RobotNodeTest, AStatusCoversWhatCameSinceTheLastButOne) {
