@@ -425,18 +425,11 @@ class PythonRobot {
   // `text` counts if there is no path.
   PythonRobot(const std::optional<std::string>& path, const std::string& text, bool has_tensors)
       : has_tensors_(has_tensors) {
-    RobotConfig config = path ? EffectiveConfig(std::filesystem::path(*path))
-                              : EffectiveConfig(text, "configuration");
-    CheckForLibrary(config);
-    CheckAddress(config.server);
-    if (has_tensors && config.KeepsResults()) {
-      throw InputError(
-          fmt::format("mode {} needs pictures, but frames are to be tensors", NameOf(config.mode)));
-    }
-    SetLogLevel(config.log_level);
-    {
-      const py::gil_scoped_release release;
-      robot_ = std::make_unique<WaitingRobot>(std::move(config), has_tensors, LookAtSignals);
+    try {
+      Start(path, text);
+    } catch (const InputError& error) {
+      RobotConfig usual;
+      throw InputError(WithKeys(error.what(), usual.Fields()));  // here are no options
     }
     Living().insert(this);
   }
@@ -508,6 +501,22 @@ class PythonRobot {
   static std::set<PythonRobot*>& Living() {
     static auto* const robots = new std::set<PythonRobot*>();  // outlives every robot
     return *robots;
+  }
+
+  void Start(const std::optional<std::string>& path, const std::string& text) {
+    RobotConfig config = path ? EffectiveConfig(std::filesystem::path(*path))
+                              : EffectiveConfig(text, "configuration");
+    CheckForLibrary(config);
+    CheckAddress(config.server);
+    if (has_tensors_ && config.KeepsResults()) {
+      throw InputError(
+          fmt::format("mode {} needs pictures, but frames are to be tensors", NameOf(config.mode)));
+    }
+    SetLogLevel(config.log_level);
+    {
+      const py::gil_scoped_release release;
+      robot_ = std::make_unique<WaitingRobot>(std::move(config), has_tensors_, LookAtSignals);
+    }
   }
 
   bool IsMine() const { return getpid() == process_; }

@@ -419,7 +419,7 @@ class ModuleTest(unittest.TestCase):
             "numpy": (demo(deadline_ms=np.float32("inf")), "configuration: deadline_ms is inf"),
             "whole": (demo(threads=np.int64(-1)), "threads"),
             "odd text": (demo(model="\udcff"), "configuration: model is"),
-            "mode": (demo(mode="remote"), "server"),
+            "mode": (demo(mode="remote"), "such as server.address mpi"),
             "source": (demo(source="0"), "source is for cacheinf-robot run"),
             "frames": (demo(frames=3), "frames is for"),
             "check": (demo(check=10), "check is for"),
