@@ -7,6 +7,7 @@ namespace cacheinf {
 namespace {
 
 constexpr FrameLoop::Time kBetweenLooks = std::chrono::milliseconds(5);  // at newer frames
+constexpr size_t kMostWaiting = 8;  // that keep their pictures
 
 FrameLoop::Time FromMs(double milliseconds) {
   const std::chrono::duration<double, std::milli> time(milliseconds);
@@ -29,22 +30,31 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
   }
   if (HasNext()) LookAround(robot);
-  has_moved_answer_ = newest_ && open_newest_.is_answered;
-  std::optional<Frame> next = newest_ ? std::exchange(newest_, std::nullopt) : Take();
+  AnswerOvertaken(robot, Time::max());
+  has_moved_answer_ = !waiting_.empty() && waiting_.back().is_answered;
+  std::optional<Frame> next;
+  if (waiting_.empty()) {
+    next = Take();
+  } else {
+    next = std::move(waiting_.back().frame);
+    waiting_.clear();
+  }
   robot.SetPeriod(period_);
+  robot.NoteLead(margin());
   EndWait();
   return next;
 }
 
 Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
-  const Time now = clock_.Now();
-  current_ = {&frame, now + deadline_ - waited_(frame), deadline_ == Time(0) || has_moved_answer_};
+  current_ = &frame;
+  due_ = clock_.Now() + deadline_ - waited_(frame);
+  is_answered_ = deadline_ == Time(0) || has_moved_answer_;
   longest_gap_before_ = std::exchange(longest_gap_, Time(0));
   while (true) {
     LookAround(robot);
     if (between_) between_();
     if (std::optional<Answer> answer = robot.Step(LookAt(), idle_)) {
-      current_.is_answered = true;
+      is_answered_ = true;
       return *std::move(answer);
     }
   }
@@ -55,9 +65,28 @@ void FrameLoop::LookAround(Robot& robot) {
   const Time now = clock_.Now();
   longest_gap_ = std::max(longest_gap_, now - last_look_);
   while (source_.is_live() && source_.HasNext()) TakeNewer(robot);
-  AnswerIfDue(robot, current_);
-  if (newest_) AnswerIfDue(robot, open_newest_);
+  const Time due_until = clock_.Now() + margin();
+  if (!is_answered_ && due_ <= due_until) {
+    is_answered_ = true;
+    Move(robot, *current_, /*is_last=*/false);
+  }
+  AnswerOvertaken(robot, due_until);
+  if (!waiting_.empty() && !waiting_.back().is_answered && waiting_.back().due <= due_until) {
+    waiting_.back().is_answered = true;
+    Move(robot, waiting_.back().frame, /*is_last=*/false);
+  }
   last_look_ = now;
+}
+
+// Those that are due until then, and more than may wait.
+void FrameLoop::AnswerOvertaken(Robot& robot, Time due_until) {
+  while (waiting_.size() > 1) {
+    const Waiting& oldest = waiting_.front();
+    const bool is_due = oldest.due <= due_until || waiting_.size() > kMostWaiting;
+    if (!oldest.is_answered && !is_due) return;
+    if (!oldest.is_answered) Move(robot, oldest.frame, /*is_last=*/true);
+    waiting_.pop_front();
+  }
 }
 
 std::optional<Frame> FrameLoop::Take() {
@@ -73,23 +102,18 @@ std::optional<Frame> FrameLoop::Take() {
 
 // REQUIRES: a frame waits in the source.
 void FrameLoop::TakeNewer(Robot& robot) {
-  if (newest_ && !open_newest_.is_answered) Move(robot, open_newest_, /*is_last=*/true);
-  newest_ = Take();
-  open_newest_ = {&*newest_, clock_.Now() + deadline_ - waited_(*newest_), false};
+  waiting_.push_back({*Take()});
+  Waiting& newest = waiting_.back();
+  newest.due = clock_.Now() + deadline_ - waited_(newest.frame);
+  AnswerOvertaken(robot, Time::min());
 }
 
-void FrameLoop::AnswerIfDue(Robot& robot, Open& open) {
-  if (open.is_answered || clock_.Now() + margin() < open.due) return;
-  Move(robot, open, /*is_last=*/false);
-}
-
-void FrameLoop::Move(Robot& robot, Open& open, bool is_last) {
-  open.is_answered = true;
+void FrameLoop::Move(Robot& robot, const Frame& frame, bool is_last) {
   const Time begin = clock_.Now();
-  const std::optional<Answer> answer = robot.Moved(*open.frame, waited_(*open.frame));
+  const std::optional<Answer> answer = robot.Moved(frame, waited_(frame));
   if (!answer && is_last) ++dropped_;
   if (!answer) return;
-  hand_out_(*open.frame, *answer, is_last);
+  hand_out_(frame, *answer, is_last);
   moving_ = clock_.Now() - begin;
 }
 
@@ -97,8 +121,10 @@ void FrameLoop::Move(Robot& robot, Open& open, bool is_last) {
 FrameLoop::Time FrameLoop::LookAt() const {
   if (deadline_ == Time(0)) return Time::max();
   Time due = Time::max();
-  if (!current_.is_answered) due = current_.due;
-  if (newest_ && !open_newest_.is_answered) due = std::min(due, open_newest_.due);
+  if (!is_answered_) due = due_;
+  for (const Waiting& waiting : waiting_) {
+    if (!waiting.is_answered) due = std::min(due, waiting.due);
+  }
   const Time newer = clock_.Now() + kBetweenLooks;
   return due == Time::max() ? newer : std::min(newer, due - margin());
 }

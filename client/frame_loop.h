@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -20,7 +21,8 @@ namespace cacheinf {
 // clock and at newer frames, so that every frame has an answer by its deadline once there is one to
 // give: a frame whose own answer is not there in time is answered by the last one, as the scene has
 // moved since (Robot::Moved). So a frame may have two answers, of which the later one counts; and
-// a live frame that a newer one overtakes has a moved one alone.
+// a live frame that a newer one overtakes has a moved one alone, which waits for the current
+// frame's answer as long as there is time: it is the newest that can be moved to it.
 //
 //   while (auto frame = loop.Next(robot)) {
 //     robot.Begin(*frame, …);
@@ -50,7 +52,7 @@ class FrameLoop {
   std::optional<Frame> Next(Robot& robot);
 
   // Whether a frame waits, so that Next returns at once.
-  bool HasNext() { return newest_ || source_.HasNext(); }
+  bool HasNext() { return !waiting_.empty() || source_.HasNext(); }
 
   // Finishes the frame that the robot has begun.
   Answer Finish(Robot& robot, const Frame& frame);
@@ -65,17 +67,16 @@ class FrameLoop {
   int64_t dropped() const { return dropped_; }
 
  private:
-  // A frame that waits for its own answer.
-  struct Open {
-    const Frame* frame = nullptr;
+  struct Waiting {
+    Frame frame;
     Time due{};
-    bool is_answered = true;  // by a moved answer, or needs none
+    bool is_answered = false;
   };
 
   std::optional<Frame> Take();
   void TakeNewer(Robot& robot);
-  void AnswerIfDue(Robot& robot, Open& open);
-  void Move(Robot& robot, Open& open, bool is_last);
+  void AnswerOvertaken(Robot& robot, Time due_until);
+  void Move(Robot& robot, const Frame& frame, bool is_last);
   Time LookAt() const;
   Time margin() const { return std::max(longest_gap_, longest_gap_before_) + moving_; }
 
@@ -86,10 +87,11 @@ class FrameLoop {
   const HandOut hand_out_;
   const Idle idle_;
   const std::function<void()> between_;
-  Open current_;
-  std::optional<Frame> newest_;    // that came while the current one is computed
-  bool has_moved_answer_ = false;  // the frame that Next gave last
-  Open open_newest_;
+  const Frame* current_ = nullptr;  // that is computed
+  Time due_{};                      // the current frame's answer
+  bool is_answered_ = true;         // the current frame, by a moved answer; or it needs none
+  bool has_moved_answer_ = false;   // the frame that Next gave last
+  std::deque<Waiting> waiting_;     // came meanwhile: the newest, and those that it overtook
   Time last_look_{};
   // Between two looks, since this frame was begun, and since the last one was.
   Time longest_gap_{};

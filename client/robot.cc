@@ -139,6 +139,7 @@ void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited
   frame_ = &frame;
   current_ = EmptyAnswer(frame, waited);
   moved_content_.reset();
+  NoteBetween();
   ++frames_since_;
   is_tracked_ = !verdict.forget && moved_.has_answer() && frames_since_ < answering().plan().every;
   if (!is_tracked_) BeginComputing(frame, verdict);
@@ -265,7 +266,8 @@ Answer Robot::Read() {
   answer.times.waited = current_.times.waited;
   answer.times.preprocess = prepared_ - begin_;
   answer.times.compute = computed - prepared_;
-  answer.times.decode = clock_.Now() - computed;
+  answered_at_ = clock_.Now();
+  answer.times.decode = *answered_at_ - computed;
   decode_ = answer.times.decode;
   if (chooser_) NoteFrame(answer);
   return answer;
@@ -306,6 +308,7 @@ void Robot::FollowPlan() {
     link.round_trip_ms = Milliseconds(statistics->round_trip->time);
   }
   chooser_->SetPeriod(Milliseconds(period_));
+  chooser_->NoteLead(Milliseconds(lead_));
   const Plan& plan = chooser_->Choose(link);
   const auto by = std::ranges::find(smaller_, plan.model, &Smaller::name);
   const Smaller* const before =
@@ -344,6 +347,13 @@ std::string Robot::PlanText() const {
   Plan followed = plan();
   followed.every = answering().plan().every;
   return ToText(followed);
+}
+
+// A frame that waits since before the last answer shows how long that frame kept the robot.
+void Robot::NoteBetween() {
+  const auto answered = std::exchange(answered_at_, std::nullopt);
+  if (!chooser_ || !answered || begin_ - current_.times.waited >= *answered) return;
+  chooser_->NoteBetween(Milliseconds(begin_ - *answered));
 }
 
 // How well the frame's moved answer agrees with its own.

@@ -78,6 +78,8 @@ class Robot {
 
   // How often a live camera delivers a frame: what is in hand depends on it (plan_evidence.h).
   void SetPeriod(std::chrono::nanoseconds period) { period_ = period; }
+  // How long before a deadline an answer is moved that is to be there by then: likewise.
+  void NoteLead(std::chrono::nanoseconds lead) { lead_ = lead; }
 
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
   // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline
@@ -171,6 +173,7 @@ class Robot {
   void FollowPlan();
   FrameExecutor& answering() const;
   void NoteFrame(Answer& answer);
+  void NoteBetween();
   void NoteMoved(const AnswerContent& content);
   void TryMoving();
   std::string PlanText() const;
@@ -198,6 +201,7 @@ class Robot {
 
   std::shared_ptr<const PictureFit> fit_;
   std::chrono::nanoseconds period_{};  // of the camera; 0: unknown
+  std::chrono::nanoseconds lead_{};    // of moved answers before the deadline
   std::vector<uint8_t> pixels_;        // the model's picture
 
   const Frame* frame_ = nullptr;  // that is being answered
@@ -214,6 +218,7 @@ class Robot {
   MovedTrial moved_trial_{clock_};
 
   std::chrono::nanoseconds decode_{0};  // of the last computed answer
+  std::optional<std::chrono::nanoseconds> answered_at_;  // the last frame, if that was computed
 };
 
 }  // namespace cacheinf

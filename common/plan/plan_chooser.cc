@@ -136,6 +136,8 @@ void PlanChooser::GoOnFrom(const PlanChooser& before) {
   home_ = before.home_;
   plan_ = before.plan_;
   moving_ms_ = before.moving_ms_;
+  lead_ms_ = before.lead_ms_;
+  between_ms_ = before.between_ms_;
   for_tries_ = before.for_tries_;
   robot_unused_ = before.robot_unused_;
   frames_of_plan_ = before.frames_of_plan_;
@@ -222,10 +224,20 @@ void PlanChooser::Consider(const CostModel& model, const Plan& plan) {
 
 bool PlanChooser::MayTrack(int every, double computed_ms) const {
   if (goal_.is_exact || keeps_to_nearby_) return false;
-  if (IsOnTime() && every == 2 && computed_ms > pace().period_ms) return true;
+  if (IsOnTime() && every == 2 && computed_ms > PaceOf({}).period_ms) return true;
   if (moving_ms_.count() == 0) return false;
   // On time it else saves work, for hardly any agreement.
   return !IsOnTime() || evidence_.MeanMoved(1, every) >= 1 - kAsGood;
+}
+
+PlanEvidence::Pace PlanChooser::PaceOf(const Plan& plan) const {
+  const auto value = [](const Median& ms) { return ms.count() == 0 ? 0 : ms.value(); };
+  const auto between = between_ms_.find({plan.kind, plan.keeps});
+  return {.deadline_ms = goal_.deadline_ms,
+          .period_ms = period_ms_ > 0 ? period_ms_ : goal_.deadline_ms,
+          .moving_ms = moving_ms(),
+          .lead_ms = value(lead_ms_),
+          .between_ms = between == between_ms_.end() ? 0 : value(between->second)};
 }
 
 double PlanChooser::MeanMs(const Plan& plan, double computed_ms) const {
@@ -309,7 +321,7 @@ void PlanChooser::SetCosts() {
 }
 
 double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
-  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, pace()) : MeanMs(plan, latency_ms);
+  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, PaceOf(plan)) : MeanMs(plan, latency_ms);
 }
 
 double PlanChooser::CostToBegin(const Candidate& candidate) const {
@@ -565,7 +577,7 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
                                  ShareText(planned.in_hand), goal_.deadline_ms,
                                  evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
   if (other == nullptr) return text;
-  const double late = evidence_.Late(other->plan, other->prediction.latency_ms, pace());
+  const double late = evidence_.Late(other->plan, other->prediction.latency_ms, PaceOf(other->plan));
   return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(other->in_hand),
                             ShareText(late), assumed(*other));
 }

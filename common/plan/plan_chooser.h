@@ -66,6 +66,11 @@ class PlanChooser {
   void Pursue(const Goal& goal);
   // How often the camera delivers a frame. Until then it is assumed to wait for the deadline.
   void SetPeriod(double period_ms) { period_ms_ = period_ms; }
+  // How long before a deadline an answer is moved that is to be there by then.
+  void NoteLead(double lead_ms) { lead_ms_.Add(lead_ms); }
+  // How long the last frame, computed by the last choice, kept the robot from the next one once its
+  // answer was there.
+  void NoteBetween(double ms) { between_ms_[{plan_.kind, plan_.keeps}].Add(ms); }
 
   // Goes on where a chooser of the same robot's worse figures is: follows its plan until another
   // wins more than changing costs, and keeps its goal, its smaller models and what it has seen.
@@ -178,9 +183,7 @@ class PlanChooser {
   // Returns null if the plan is not among them.
   static const Candidate* Find(const Plan& plan, const std::vector<Candidate>& candidates);
   bool IsOnTime() const { return goal_.objective == Objective::kOnTime; }
-  PlanEvidence::Pace pace() const {
-    return {goal_.deadline_ms, period_ms_ > 0 ? period_ms_ : goal_.deadline_ms, moving_ms()};
-  }
+  PlanEvidence::Pace PaceOf(const Plan& plan) const;
   double moving_ms() const { return moving_ms_.count() == 0 ? 0 : moving_ms_.value(); }
   bool IsProven(const Plan& plan) const;
   // Leaves out the candidates that agree too little.
@@ -207,6 +210,8 @@ class PlanChooser {
   PlanEvidence evidence_;
   Situation situation_;
   Median moving_ms_;                   // an answer
+  Median lead_ms_;
+  std::map<std::pair<Plan::Kind, bool>, Median> between_ms_;  // by what keeps the robot busy
   std::vector<Candidate> candidates_;  // of the last choice
   std::optional<Candidate> left_out_;  // the quickest that agrees too little
   bool has_warned_ = false;            // that none agrees well enough

@@ -36,12 +36,13 @@ struct Cycle {
 Cycle CycleOf(const Plan& plan, double takes_ms, const PlanEvidence::Pace& pace, size_t ratio) {
   constexpr size_t kWaits = 4;
   const double period_ms = pace.period_ms;
+  const double busy_ms = takes_ms + pace.between_ms;
   if (plan.every == 1) {
-    if (takes_ms <= period_ms) return {};
+    if (busy_ms <= period_ms) return {};
     const double part = (static_cast<double>(ratio % kWaits) + 0.5) / kWaits;
-    return {part * period_ms, takes_ms / period_ms};
+    return {part * period_ms, busy_ms / period_ms};
   }
-  double now_ms = takes_ms;
+  double now_ms = busy_ms;
   double frame = 0;
   const auto take_newest = [&] {
     frame = std::max(frame + 1, std::floor(now_ms / period_ms));
@@ -109,7 +110,12 @@ void PlanEvidence::GoOnFrom(const PlanEvidence& before) {
 }
 
 void PlanEvidence::NoteMoved(double agreement, double weight, int frames) {
-  moved_.Add(std::pow(agreement, 1 / std::sqrt(frames)), weight);
+  moved_.Add(agreement, weight);
+  moved_by_.Add(std::sqrt(frames), weight);
+}
+
+double PlanEvidence::moved() const {
+  return std::pow(moved_.Mean(kUnknownMoved), 1 / moved_by_.Mean(1));
 }
 
 void PlanEvidence::NoteFollowed(const Plan& plan) {
@@ -218,7 +224,9 @@ double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& p
     // The interval is of two whole numbers one or the other.
     double sum = 0;
     for (int since = 0; since < interval; ++since) {
-      const double left_ms = pace.deadline_ms + since * pace.period_ms - wait_ms - takes_ms;
+      const double has_ms = pace.deadline_ms + since * pace.period_ms - wait_ms;
+      const bool is_own = since == 0 && takes_ms <= has_ms;
+      const double left_ms = has_ms - takes_ms - (is_own ? 0 : pace.lead_ms);
       const double before = std::ceil(std::max(0.0, -left_ms) / (interval * pace.period_ms));
       const double age = std::min(kOldest, since + std::round(before * interval));
       double& agrees = by_age[static_cast<size_t>(age)];

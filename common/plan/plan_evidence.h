@@ -52,6 +52,8 @@ class PlanEvidence {
 
   // How well the answer to so many frames before, moved with the scene, agreed with the one then
   // computed: what is in hand when that is late. Until it is known, one sample of .75 by a frame.
+  // The mean counts, of agreements as of how far they were moved: where a frame has a box or two,
+  // its answer agrees by all or nothing.
   void NoteMoved(double agreement, double weight, int frames);
 
   // A frame followed this plan: what is known of all others is a frame older.
@@ -68,21 +70,25 @@ class PlanEvidence {
   double HopedAgreement(const Plan& plan) const { return Agreement(plan, 1); }
   // Whether more was seen of it than is assumed.
   bool IsAgreementKnown(const Plan& plan) const;
-  double moved() const { return moved_.Mean(kUnknownMoved); }  // by a frame
+  double moved() const;  // by a frame
   // Of an answer that agrees so well before it is moved by so many frames.
   double Moved(double agreement, double frames) const;
   // The same of the mean of 0, 1, … every - 1 frames.
   double MeanMoved(double agreement, int every) const;
 
   // A camera's frames come every period, above 0. Each is to be answered within a deadline, above
-  // 0. A robot that takes longer than the period begins a frame at any time until the next one
-  // comes: the hundred frames have waited 1/8, 3/8, 5/8 and 7/8 of the period in turn. One that
-  // tracks moves an answer to the frame that waits, in moving_ms, and computes the next one: if the
-  // robot is free by then, as it comes.
+  // 0. A robot that is busy with a frame for longer than the period, with between_ms after its
+  // answer, begins a frame at any time until the next one comes: the hundred frames have waited
+  // 1/8, 3/8, 5/8 and 7/8 of the period in turn. One that tracks moves an answer to the frame that
+  // waits, in moving_ms, and computes the next one: if the robot is free by then, as it comes. A
+  // frame whose own answer is late has the newest one, moved, that was there lead_ms before its
+  // deadline.
   struct Pace {
     double deadline_ms = 0;
     double period_ms = 0;
     double moving_ms = 0;
+    double lead_ms = 0;
+    double between_ms = 0;
   };
   // Of frames that are computed, and predicted to take so long from then on.
   double Late(const Plan& plan, double predicted_ms, const Pace& pace) const;
@@ -134,6 +140,7 @@ class PlanEvidence {
   std::map<std::string, Assumed> tried_;    // likewise
   std::map<std::string, Samples> samples_;  // likewise
   Samples moved_;
+  Samples moved_by_;  // square roots of frames
   bool is_exact_ = false;
 };
 

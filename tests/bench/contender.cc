@@ -293,7 +293,7 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
           1 - evidence.Late(robot.plan(), predicted_ms, {config.deadline_ms, config.deadline_ms})};
     }
     record.Add(*frame, cost, /*is_computed=*/true);
-    robot.Refresh(*frame);
+    robot.Refresh(*frame, {}, [&] { loop.LookAround(robot); });
   }
   return record.Take(robot.WhyPlan());
 }
