@@ -256,6 +256,35 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
   }
 }
 
+// There is time for the answer that is being computed when they come.
+TEST(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswer) {
+  RobotConfig config = DemoConfig("1x3x96x128");
+  config.mode = RobotConfig::Mode::kDense;
+  config.deadline_ms = 1000;
+  TickingClock clock;
+  const OtherClock robots_clock(clock);
+  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
+  FrameQueue queue(std::make_unique<TickingCamera>(100, clock), 8);
+  int64_t computed = -1;  // the last frame that was
+  int64_t moved = 0;
+  int64_t newest = 0;  // of the moved ones, by that frame's answer
+  FrameLoop loop(
+      queue, config.deadline_ms, clock,
+      [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
+      [&](const Frame& /*frame*/, const Answer& answer, bool is_last) {
+        EXPECT_TRUE(is_last);
+        ++moved;
+        newest += answer.computed_from == computed ? 1 : 0;
+      });
+  while (const std::optional<Frame> frame = loop.Next(robot)) {
+    robot.Begin(*frame, {}, clock.LastLook() - frame->stamp);
+    computed = frame->index;
+    loop.Finish(robot, *frame);
+  }
+  EXPECT_GE(moved, 50);
+  EXPECT_GE(newest, moved * 3 / 4) << "the rest found no room to wait";
+}
+
 TEST_F(InTimeTest, EveryFrameIsAnsweredWhenTheLinkDies) { Kill(2); }
 
 TEST_F(InTimeTest, IdleWorkIsDoneWhileAServerIsAwaited) {

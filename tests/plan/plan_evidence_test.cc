@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/plan/plan.h"
 
@@ -109,6 +112,67 @@ TEST(PlanEvidenceTest, AnswersAgeLessAndLess) {
   NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
   constexpr PlanEvidence::Pace kLate = {.deadline_ms = 5, .period_ms = 10};
   EXPECT_NEAR(evidence.InHand(Local(false), 10, kLate), 0.8, 1e-3);
+}
+
+// Where a frame has one box, it is found or not.
+TEST(PlanEvidenceTest, MovedAnswersThatAgreeByAllOrNothingAgreeAsInTheMean) {
+  PlanEvidence evidence;
+  for (int i = 0; i < 200; ++i) evidence.NoteMoved(i % 2, 1, /*frames=*/4);
+  EXPECT_NEAR(evidence.Moved(1, 4), 0.5, 0.05);
+}
+
+// A robot that computes the newest frame, over and over, beside a camera.
+struct BusyRobot {
+  double takes_ms = 0;
+  PlanEvidence::Pace pace = {};
+
+  // The mean agreement of what is in hand at the frames' deadlines, each counted.
+  double InHand(double moved) const {
+    constexpr int kFrames = 3000;
+    std::vector<std::pair<int, double>> answers;  // of a frame, there at a time
+    double now_ms = 0;
+    for (int last = -1; last < kFrames;) {
+      last = std::max(last + 1, static_cast<int>(std::floor(now_ms / pace.period_ms)));
+      now_ms = std::max(now_ms, last * pace.period_ms) + takes_ms;
+      answers.emplace_back(last, now_ms);
+      now_ms += pace.between_ms;
+    }
+    double sum = 0;
+    constexpr int kFirst = 100;
+    for (int frame = kFirst; frame < kFrames; ++frame) {
+      const double deadline_ms = frame * pace.period_ms + pace.deadline_ms;
+      int from = 0;
+      for (const auto& [of, at_ms] : answers) {
+        if (of > frame) break;
+        if (at_ms <= deadline_ms - (of == frame ? 0 : pace.lead_ms)) from = of;
+      }
+      sum += std::pow(moved, std::sqrt(frame - from));
+    }
+    return sum / (kFrames - kFirst);
+  }
+};
+
+TEST(PlanEvidenceTest, WhatASlowRobotHasInHandIsWhatItIsPromised) {
+  PlanEvidence evidence;
+  NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
+  for (int i = 0; i < 200; ++i) evidence.NoteMoved(0.85, 1, 1);
+  for (const double takes_ms : {27.0, 61.0, 98.0, 151.0}) {
+    for (const double deadline_ms : {33.0, 100.0, 200.0}) {
+      for (const double lead_ms : {0.0, 25.0}) {
+        for (const double between_ms : {0.0, 35.0}) {
+          const BusyRobot robot = {takes_ms,
+                                   {.deadline_ms = deadline_ms,
+                                    .period_ms = 33.3,
+                                    .lead_ms = lead_ms,
+                                    .between_ms = between_ms}};
+          EXPECT_NEAR(evidence.InHand(Local(false), takes_ms, robot.pace),
+                      robot.InHand(evidence.moved()), 0.02)
+              << takes_ms << " ms, within " << deadline_ms << ", lead " << lead_ms << ", between "
+              << between_ms;
+        }
+      }
+    }
+  }
 }
 
 TEST(PlanEvidenceTest, AnAnswerAgreesLessTheFartherItIsMoved) {

@@ -201,6 +201,55 @@ TEST_F(PlanObjectiveTest, OnTimeTheRobotAloneIsTriedAsCodecsAre) {
   EXPECT_EQ(Follow(chooser, kFast, 200), Dense()) << chooser.Reason();
 }
 
+// By JPEG .6 are in hand. Eight other codecs are too slow by a little, so each looks worth a try
+// every 300 frames, and leaves next to nothing in hand.
+TEST_F(PlanObjectiveTest, OnTimeTriesCostASmallShareOfWhatIsInHand) {
+  ProfilePair pair = SlowerRobot();
+  for (int quality = 10; quality < 50; quality += 5) {
+    ProfiledCodec slow = pair.robot.codecs.front();
+    slow.codec = "jpeg:" + std::to_string(quality);
+    slow.encode_ms += 10;
+    pair.robot.codecs.push_back(slow);
+  }
+  PlanChooser chooser = ChooserOf(pair);
+  chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 40});
+  chooser.SetPeriod(1000);
+  for (int i = 0; i < 200; ++i) chooser.NoteMoved(0.01, 1, 1);
+  before_ = [](PlanChooser& at) {
+    at.NoteAgreement(Cache(), 0.1, 1);
+    at.NoteAgreement(Jpeg(true), 0.1, 1);
+    at.NoteAgreement(Jpeg(false), 0.6, 5);
+  };
+  ASSERT_EQ(Follow(chooser, kFast, 1500), Jpeg(false)) << chooser.Reason();
+  constexpr int kFrames = 6000;
+  int tried = 0;
+  for (int frame = 0; frame < kFrames; ++frame) {
+    if (Follow(chooser, kFast, 1) != Jpeg(false)) ++tried;
+  }
+  const double lost = tried * 0.6 / kFrames;
+  EXPECT_LE(lost, 0.0055) << tried << " frames";
+  EXPECT_GE(lost, 0.004) << tried << " frames";
+}
+
+// What a frame leaves to do once its answer is there delays the next one, and answers that are
+// moved long before they are due are older.
+TEST_F(PlanObjectiveTest, OnTimeAPromiseCountsWhatKeepsTheRobotAndHowEarlyAnswersAreMoved) {
+  for (const bool is_between : {true, false}) {
+    PlanChooser chooser = ChooserOf(SlowerRobot());
+    chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 30});
+    chooser.SetPeriod(30);
+    const auto promised = [&] {
+      (void)Follow(chooser, kDown, 60);
+      const std::string reason = chooser.Reason();
+      return std::stod(reason.substr(reason.find(": ") + 2));
+    };
+    const double before = promised();
+    before_ = [&](PlanChooser& at) { is_between ? at.NoteBetween(60) : at.NoteLead(25); };
+    EXPECT_LT(promised(), before - 0.015) << chooser.Reason();
+    before_ = {};
+  }
+}
+
 TEST_F(PlanObjectiveTest, NoFrameIsTrackedThatWouldBeQuickerComputedNorByAnExactRobot) {
   for (const bool is_exact : {false, true}) {
     PlanChooser chooser = ChooserOf(QuickRobot());
