@@ -7,7 +7,7 @@ namespace cacheinf {
 namespace {
 
 constexpr FrameLoop::Time kBetweenLooks = std::chrono::milliseconds(5);  // at newer frames
-constexpr size_t kMostWaiting = 8;  // that keep their pictures
+constexpr size_t kMostWaiting = 8;                                       // that keep their pictures
 
 FrameLoop::Time FromMs(double milliseconds) {
   const std::chrono::duration<double, std::milli> time(milliseconds);

@@ -217,7 +217,7 @@ class Robot {
   std::optional<AnswerContent> moved_content_;  // for the frame that is being answered
   MovedTrial moved_trial_{clock_};
 
-  std::chrono::nanoseconds decode_{0};  // of the last computed answer
+  std::chrono::nanoseconds decode_{0};                   // of the last computed answer
   std::optional<std::chrono::nanoseconds> answered_at_;  // the last frame, if that was computed
 };
 

@@ -321,7 +321,8 @@ void PlanChooser::SetCosts() {
 }
 
 double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
-  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, PaceOf(plan)) : MeanMs(plan, latency_ms);
+  return IsOnTime() ? 1 - evidence_.InHand(plan, latency_ms, PaceOf(plan))
+                    : MeanMs(plan, latency_ms);
 }
 
 double PlanChooser::CostToBegin(const Candidate& candidate) const {
@@ -577,7 +578,8 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
                                  ShareText(planned.in_hand), goal_.deadline_ms,
                                  evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
   if (other == nullptr) return text;
-  const double late = evidence_.Late(other->plan, other->prediction.latency_ms, PaceOf(other->plan));
+  const double late =
+      evidence_.Late(other->plan, other->prediction.latency_ms, PaceOf(other->plan));
   return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(other->in_hand),
                             ShareText(late), assumed(*other));
 }

@@ -209,14 +209,14 @@ class PlanChooser {
   double period_ms_ = 0;  // 0: unknown
   PlanEvidence evidence_;
   Situation situation_;
-  Median moving_ms_;                   // an answer
+  Median moving_ms_;  // an answer
   Median lead_ms_;
   std::map<std::pair<Plan::Kind, bool>, Median> between_ms_;  // by what keeps the robot busy
-  std::vector<Candidate> candidates_;  // of the last choice
-  std::optional<Candidate> left_out_;  // the quickest that agrees too little
-  bool has_warned_ = false;            // that none agrees well enough
-  std::optional<Plan> home_;           // left only for a better plan
-  Plan plan_;                          // the last choice: home_, or a plan being tried
+  std::vector<Candidate> candidates_;                         // of the last choice
+  std::optional<Candidate> left_out_;                         // the quickest that agrees too little
+  bool has_warned_ = false;                                   // that none agrees well enough
+  std::optional<Plan> home_;                                  // left only for a better plan
+  Plan plan_;  // the last choice: home_, or a plan being tried
   Prediction prediction_;
   double whole_ms_ = 0;  // of the robot alone, by the plan's model, with nothing kept
   // The first frames are computed alone, while machines are at their slowest.
