@@ -51,7 +51,7 @@ bool WaitForMaster(const std::atomic<bool>& stop) {
 }
 
 // A stop counts from before main on: libraries take longer to start than the node.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const stop_early)() = [] {
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kStopEarly)() = [] {
   (void)StopOnSignals();
 };
 

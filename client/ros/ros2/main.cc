@@ -14,7 +14,7 @@ namespace cacheinf {
 namespace {
 
 // A stop counts from before main on: libraries take longer to start than the node.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const stop_early)() = [] {
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kStopEarly)() = [] {
   (void)StopOnSignals();
 };
 
