@@ -33,8 +33,15 @@ StateOptions OptionsOf(const RobotConfig& config, const ReuseSettings& settings,
   }
   if (!config.KeepsResults()) return {};
   StateOptions options = OptionsFor(settings, graph);
-  const bool can_split = !settings.is_by_warp() && settings.change_policy().can_split();
+  const bool has_eight_bits = HasEightBitMaps(graph);
+  const bool can_split =
+      !settings.is_by_warp() && settings.change_policy().can_split() && !has_eight_bits;
   const bool must_split = config.mode == Mode::kSplit;
+  if (must_split && has_eight_bits) {
+    throw InputError(
+        "a network with 8-bit maps cannot be split yet: take mode remote, or split the model as it "
+        "was before it was quantised");
+  }
   if (must_split && !can_split) {
     throw InputError(
         settings.is_by_warp()

@@ -15,11 +15,12 @@
 #include "common/model/graph/cost.h"
 #include "common/model/graph/fields.h"
 #include "common/model/graph/words.h"
+#include "common/model/passes/passes.h"
 
 namespace cacheinf {
 
 CACHEINF_FIELDS(OperatorReport, id, name, kind, fused, groups, reads, shape, parameters,
-                multiply_adds, operations, bytes)
+                multiply_adds, operations, bytes, why_float)
 // Its totals.
 CACHEINF_FIELDS(ModelReport, local_operators, parameters, multiply_adds, operations, bytes)
 CACHEINF_FIELDS(CacheMemory, no_cache_bytes, cache_all_bytes)
@@ -45,6 +46,13 @@ std::string Fused(const Operator& op) {
     }
   } else if (const auto* linear = op.As<op::Linear>()) {
     add_function(linear->activation);
+  } else if (const auto* quant_conv = op.As<op::QuantConv>()) {
+    add_function(quant_conv->activation);
+    if (quant_conv->has_residual) {
+      steps.insert(quant_conv->activation_before_residual ? steps.end() : steps.begin(), "add");
+    }
+  } else if (const auto* quant_binary = op.As<op::QuantBinary>()) {
+    add_function(quant_binary->activation);
   } else if (const auto* binary = op.As<op::Binary>()) {
     add_function(binary->activation);
   } else if (const auto* affine = op.As<op::ScaleShift>()) {
@@ -62,6 +70,22 @@ std::optional<Window> FirstWindow(const Graph& graph, const Operator& op) {
   return std::nullopt;
 }
 
+// Of what an 8-bit map's shape counts as words, the channels.
+Shape LogicalShape(const Value& value) {
+  Shape shape = value.shape;
+  if (value.is_eight_bit()) shape[1] = value.channels;
+  return shape;
+}
+
+// How many numbers the operator has in a constant input, or in its attributes beside it.
+int64_t ParametersIn(const Graph& graph, const Operator& op, ValueId constant) {
+  const Shape& shape = graph.value(constant).shape;
+  const auto* conv = op.As<op::QuantConv>();
+  if (conv == nullptr) return ElementCount(shape);
+  const int64_t inputs = graph.value(op.inputs[0]).channels / conv->spec.groups;
+  return shape[0] * inputs * shape[2] * shape[3] + static_cast<int64_t>(conv->bias.size());
+}
+
 OperatorReport InspectOne(const Graph& graph, OpId id) {
   const Operator& op = graph.operators[static_cast<size_t>(id)];
   OperatorReport report;
@@ -71,15 +95,20 @@ OperatorReport InspectOne(const Graph& graph, OpId id) {
   report.fused = Fused(op);
   report.is_local = IsLocal(graph, op);
   report.window = FirstWindow(graph, op);
-  if (!op.outputs.empty()) report.shape = graph.value(op.outputs.front()).shape;
+  if (!op.outputs.empty()) report.shape = LogicalShape(graph.value(op.outputs.front()));
+  report.why_float = WhyFloat(graph, op);
   if (const auto* conv = op.As<op::Conv>()) {
     const int64_t channels = graph.value(op.inputs.front()).shape[1];
     report.groups = conv->spec.groups;
     report.is_depthwise = report.groups > 1 && report.groups == channels;
+  } else if (const auto* quant_conv = op.As<op::QuantConv>()) {
+    report.groups = quant_conv->spec.groups;
+    report.is_depthwise =
+        report.groups > 1 && report.groups == graph.value(op.inputs.front()).channels;
   }
   for (ValueId input : op.inputs) {
     const Value& value = graph.value(input);
-    if (value.is_constant()) report.parameters += value.constant.count();
+    if (value.is_constant()) report.parameters += ParametersIn(graph, op, input);
     if (value.producer != kNone) report.reads.push_back(value.producer);
   }
   const OperatorCost cost = CostOf(graph, op);
@@ -241,7 +270,7 @@ ModelReport Inspect(const Graph& graph, std::span<const size_t> budgets) {
     for (ValueId input : graph.operators[i].inputs) {
       const Value& value = graph.value(input);
       if (value.is_constant() && constants.insert(input).second) {
-        report.parameters += value.constant.count();
+        report.parameters += ParametersIn(graph, graph.operators[i], input);
       }
     }
     report.operators.push_back(std::move(op));
@@ -280,6 +309,10 @@ std::string ToText(const ModelReport& report) {
                         ToString(op.shape), shape_width, WindowAndGroups(op), window_width,
                         op.parameters, static_cast<double>(op.operations) / 1e9,
                         static_cast<double>(op.bytes) / 1024.0, OneLine(op.name));
+  }
+  for (const OperatorReport& op : report.operators) {
+    if (op.why_float.empty()) continue;
+    text += fmt::format("stays float: {} '{}': {}\n", op.kind, OneLine(op.name), op.why_float);
   }
   text += fmt::format(
       "{}: {} operators, {} of them local; {:.3f} M parameters, {:.3f} GMAC, {:.3f} GFLOP, {:.1f} "

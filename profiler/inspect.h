@@ -30,8 +30,9 @@ struct OperatorReport {
   bool is_depthwise = false;     // a convolution with a group for every channel of its input
   int64_t parameters = 0;        // numbers in its constant inputs
   int64_t multiply_adds = 0;     // of convolutions and matrix products
-  int64_t operations = 0;        // floating-point ones: two per multiply-add, and all others
-  int64_t bytes = 0;             // of its results, as 32-bit floats
+  int64_t operations = 0;        // two per multiply-add, and all others
+  int64_t bytes = 0;             // of its results
+  std::string why_float;         // where it works beside 8-bit numbers, but with floats (WhyFloat)
 };
 
 // Which maps to keep from frame to frame under a memory limit.

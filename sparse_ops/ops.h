@@ -354,6 +354,98 @@ struct NonMaxSuppressionArgs {
 };
 
 // ---------------------------------------------------------------------------------------------
+// Eight bits. Maps are those of eight_bits.h, of a batch of any size; ToSteps, FromSteps and
+// Clamped are defined there. Every operator fills what its output has to spare.
+
+// ToSteps(x). Of a map of floats.
+struct QuantiseArgs {
+  Steps steps;
+  ConstImageView input;
+  ImageView output;
+};
+
+// FromSteps(q), as a map of floats.
+struct DequantiseArgs {
+  Steps steps;
+  ConstImageView input;
+  ImageView output;
+};
+
+// FromSteps(ToSteps(x)): floats of any rank that are rounded as 8-bit numbers would be.
+struct FakeQuantiseArgs {
+  Steps steps;
+  ConstTensorView input;
+  TensorView output;
+};
+
+// acc = bias[c] + sum over the taps of (x - zero point of the input) (w - weight_zeros[c]), in
+// 32-bit integers that wrap around, so in any order. A tap outside the picture counts as 0. Then
+// with `rounds_sums`
+//   q = Clamped(rne(acc (scales[c] / steps.scale)), zero point, low, high)
+// and without, where v = acc scales[c] and the residual r is a float or FromSteps of its number,
+//   y = activation(v), activation(v + r), or activation(v) + r
+//   q = Clamped(rne(y / steps.scale), zero point, low, high), or y itself with `gives_floats`.
+// acc is rounded to a float first; every product, quotient and sum is rounded separately.
+struct QuantConvArgs {
+  ConvSpec spec;  // not transposed
+  int in_channels = 0;
+  int out_channels = 0;
+  Steps input_steps;
+  ConstImageView input;
+  // Signed bytes in words of four input channels of the group: out × words × kernel rows × kernel
+  // columns. What the last word has to spare is not read.
+  const float* weights = nullptr;
+  const int* weight_zeros = nullptr;  // one per output channel; null: zeros
+  const int* bias = nullptr;          // likewise
+  const float* scales = nullptr;      // one per output channel
+  ConstImageView residual;            // as large as the output; none if data is null
+  bool is_residual_float = false;
+  Steps residual_steps;
+  Function activation;  // not kPRelu
+  bool activation_before_residual = false;
+  bool rounds_sums = false;  // REQUIRES: no residual, no activation, not gives_floats
+  bool gives_floats = false;
+  Steps steps;  // of the output, unless it is of floats
+  int low = 0;
+  int high = 255;
+  ImageView output;
+};
+
+// entries[byte], by the byte that the number is stored as: any function of one 8-bit number.
+struct TableArgs {
+  const int* entries = nullptr;  // [256]
+  int channels = 0;
+  Steps steps;  // of the output
+  ConstImageView input;
+  ImageView output;
+};
+
+// ToSteps(activation(a op b)) of the floats that two numbers stand for.
+struct QuantBinaryArgs {
+  BinaryKind kind = BinaryKind::kAdd;
+  Function activation;  // not kPRelu
+  int channels = 0;
+  Steps a_steps;
+  Steps b_steps;
+  Steps steps;
+  ConstImageView a;
+  ConstImageView b;
+  ImageView output;
+};
+
+// Maximum: of the numbers inside the picture; the lowest number if there is none. The output has
+// the input's steps. Average: ToSteps((sum / count) scale) with sum of (q - zero point) and the
+// count of PoolArgs, each a float before the quotient, and 0 / 0 taken as 0.
+struct QuantPoolArgs {
+  PoolSpec spec;
+  int channels = 0;
+  Steps input_steps;
+  Steps steps;
+  ConstImageView input;
+  ImageView output;
+};
+
+// ---------------------------------------------------------------------------------------------
 
 // All rows of a map; any other tensor counts as one row.
 inline Range AllPixels(const TensorView& output) {

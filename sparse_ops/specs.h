@@ -53,6 +53,20 @@ struct Function {
   }
 };
 
+// What an 8-bit number q stands for: scale (q - zero_point).
+struct Steps {
+  float scale = 1.0f;  // finite, above 0
+  int zero_point = 0;  // in [low(), high()]
+  bool is_signed = false;
+
+  constexpr int low() const { return is_signed ? -128 : 0; }
+  constexpr int high() const { return is_signed ? 127 : 255; }
+
+  friend bool operator==(const Steps& a, const Steps& b) {
+    return a.scale == b.scale && a.zero_point == b.zero_point && a.is_signed == b.is_signed;
+  }
+};
+
 // One axis of a sliding window. The padding may be negative (cropping).
 struct WindowAxis {
   int kernel = 1;

@@ -35,6 +35,7 @@ bool IsParameter(const Operator& op, size_t input) {
     const size_t residual = 2 + conv->has_bias;
     return input > 0 && !(conv->has_residual && input == residual);
   }
+  if (op.As<op::QuantConv>()) return input == 1;
   const bool has_parameters = op.As<op::Linear>() || op.As<op::ScaleShift>() ||
                               op.As<op::LayerNorm>() || op.As<op::GroupNorm>() ||
                               op.As<op::Activation>();

@@ -129,6 +129,61 @@ class OperatorRunner {
     Run(BinaryArgs{binary.kind, binary.activation, inputs_[0], inputs_[1], output_});
   }
 
+  void operator()(const op::FakeQuantise& quantise) {
+    Run(FakeQuantiseArgs{quantise.steps, inputs_[0], output_});
+  }
+
+  void operator()(const op::Quantise& quantise) {
+    Run(QuantiseArgs{quantise.steps, AsImage(inputs_[0]), AsImage(output_)});
+  }
+
+  void operator()(const op::Dequantise&) {
+    Run(DequantiseArgs{ValueOf(0).steps, AsImage(inputs_[0]), AsImage(output_)});
+  }
+
+  void operator()(const op::QuantConv& conv) {
+    QuantConvArgs args;
+    args.spec = conv.spec;
+    args.in_channels = ValueOf(0).channels;
+    args.out_channels = static_cast<int>(conv.scales.size());
+    args.input_steps = ValueOf(0).steps;
+    args.input = AsImage(inputs_[0]);
+    args.weights = Parameter(1);
+    args.weight_zeros = conv.weight_zeros.empty() ? nullptr : conv.weight_zeros.data();
+    args.bias = conv.bias.data();
+    args.scales = conv.scales.data();
+    if (conv.has_residual) {
+      args.residual = AsImage(inputs_[2]);
+      args.is_residual_float = !ValueOf(2).is_eight_bit();
+      args.residual_steps = ValueOf(2).steps;
+    }
+    args.activation = conv.activation;
+    args.activation_before_residual = conv.activation_before_residual;
+    args.rounds_sums = conv.rounds_sums;
+    args.gives_floats = conv.gives_floats;
+    args.steps = conv.steps;
+    args.low = conv.low;
+    args.high = conv.high;
+    args.output = AsImage(output_);
+    Run(args);
+  }
+
+  void operator()(const op::Table& table) {
+    Run(TableArgs{table.entries.data(), ValueOf(0).channels, table.steps, AsImage(inputs_[0]),
+                  AsImage(output_)});
+  }
+
+  void operator()(const op::QuantBinary& binary) {
+    Run(QuantBinaryArgs{binary.kind, binary.activation, ValueOf(0).channels, ValueOf(0).steps,
+                        ValueOf(1).steps, binary.steps, AsImage(inputs_[0]), AsImage(inputs_[1]),
+                        AsImage(output_)});
+  }
+
+  void operator()(const op::QuantPool& pool) {
+    Run(QuantPoolArgs{pool.spec, ValueOf(0).channels, ValueOf(0).steps, pool.steps,
+                      AsImage(inputs_[0]), AsImage(output_)});
+  }
+
   void operator()(const op::Concat& concat) {
     int begin = 0;
     for (const ConstTensorView& input : inputs_) {
@@ -252,6 +307,8 @@ class OperatorRunner {
   }
 
  private:
+  const Value& ValueOf(size_t input) const { return call_.graph->value(call_.op->inputs[input]); }
+
   void LayHeads() {
     for (size_t i = 0; i < call_.heads.size(); ++i) call_.heads[i].map = AsImage(inputs_[i]);
   }

@@ -295,9 +295,12 @@ void FrameMasks::FindTest(OpId op, PixelRunArgs* args) const {
   if (policy_.kind == Kind::kChange && stem_size_ == 0 && tested.prepares_input) return;
   args->has_test = true;
   const bool decides = !IsInStem(op) || tested.ends_stem;
-  if (decides && policy_.kind != Kind::kExact && policy_.threshold > 0.0f) {
+  // Any other bit is a change of an 8-bit map, whose steps are coarse already.
+  const ValueId tested_value = graph_.operators[op].outputs[0];
+  const bool has_threshold = policy_.threshold > 0.0f && !graph_.value(tested_value).is_eight_bit();
+  if (decides && policy_.kind != Kind::kExact && has_threshold) {
     args->threshold = policy_.threshold;
-    args->inverse_spread = (*policy_.spreads)[graph_.operators[op].outputs[0]].data();
+    args->inverse_spread = (*policy_.spreads)[tested_value].data();
   }
   const OfValue& output = OutputOf(op);
   if (output.may_be_stale) args->untested = output.stale;

@@ -67,6 +67,14 @@ struct ModelState::State {
     if (options.trades && (!keeps || options.moves)) {
       throw std::invalid_argument("what is traded must be kept, and does not move");
     }
+    if (options.moves && HasEightBitMaps(graph)) {
+      throw InputError(
+          "8-bit maps cannot be warped: take the geometry none or canvas, or the model as it was "
+          "before it was quantised");
+    }
+    if (options.trades && HasEightBitMaps(graph)) {
+      throw InputError("rows of 8-bit maps cannot be shared by two sides yet");
+    }
     if (options.moves) moving.emplace(graph, layout, arena.get(), backend, *sets);
     CopyConstantsIn();
     PrepareOperators();

@@ -78,7 +78,8 @@ InverseSpreads MeasureSpreads(ModelState& state) {
   InverseSpreads spreads(state.graph().values.size());
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
-      if (!state.graph().value(output).is_map() || !state.is_kept(output)) continue;
+      const Value& value = state.graph().value(output);
+      if (!value.is_map() || value.is_eight_bit() || !state.is_kept(output)) continue;
       spreads[output] = InverseSpreadsOf(state.backend(), state.view(output));
     }
   }

@@ -36,6 +36,14 @@ void Compute(const SoftmaxArgs& args, const ActivePixels& pixels, ThreadPool& po
 void Compute(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 void Compute(const ReduceArgs& args, const ActivePixels& pixels, ThreadPool& pool);
 
+void Compute(const FakeQuantiseArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Compute(const QuantiseArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Compute(const DequantiseArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Compute(const QuantConvArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Compute(const TableArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Compute(const QuantBinaryArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+void Compute(const QuantPoolArgs& args, const ActivePixels& pixels, ThreadPool& pool);
+
 // The whole output.
 void Compute(const GatherElementsArgs& args, ThreadPool& pool);
 void Compute(const TopKArgs& args, ThreadPool& pool);

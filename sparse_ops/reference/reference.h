@@ -20,9 +20,16 @@ void Compute(const AdaptivePoolArgs& args, const ActivePixels& pixels);
 void Compute(const ResizeArgs& args, const ActivePixels& pixels);
 void Compute(const DepthToSpaceArgs& args, const ActivePixels& pixels);
 void Compute(const SpaceToDepthArgs& args, const ActivePixels& pixels);
+void Compute(const QuantiseArgs& args, const ActivePixels& pixels);
+void Compute(const DequantiseArgs& args, const ActivePixels& pixels);
+void Compute(const QuantConvArgs& args, const ActivePixels& pixels);
+void Compute(const TableArgs& args, const ActivePixels& pixels);
+void Compute(const QuantBinaryArgs& args, const ActivePixels& pixels);
+void Compute(const QuantPoolArgs& args, const ActivePixels& pixels);
 
 // Compute the whole output.
 void Compute(const ActivationArgs& args);
+void Compute(const FakeQuantiseArgs& args);
 void Compute(const ScaleShiftArgs& args);
 void Compute(const BinaryArgs& args);
 void Compute(const CopyArgs& args);

@@ -50,10 +50,10 @@ const char* const kClips[] = {"juggle", "road"};
 fs::path OutdoorTrace() { return SharedData("../testbed/bandwidth_outdoors.csv"); }
 
 // Megabits per second, one every kStepSeconds.
-using Steps = std::vector<double>;
+using LinkSteps = std::vector<double>;
 
-Steps StepsOf(const LinkShape& shape) {
-  Steps steps;
+LinkSteps StepsOf(const LinkShape& shape) {
+  LinkSteps steps;
   double left_s = 0;
   double sum = 0;
   for (const LinkShape::Piece& piece : shape.bandwidth) {
@@ -71,9 +71,9 @@ Steps StepsOf(const LinkShape& shape) {
 }
 
 // As outdoors: wanders around 100 Mbit/s, and sometimes collapses for a second or two.
-Steps GeneratedSteps() {
+LinkSteps GeneratedSteps() {
   std::mt19937 random(1);
-  Steps steps;
+  LinkSteps steps;
   double offset = 0;
   int collapsed = 0;
   while (steps.size() * kStepSeconds < 600) {
@@ -90,13 +90,13 @@ Steps GeneratedSteps() {
   return steps;
 }
 
-double MeanOf(const Steps& steps) {
+double MeanOf(const LinkSteps& steps) {
   double sum = 0;
   for (const double mbit : steps) sum += mbit;
   return sum / static_cast<double>(steps.size());
 }
 
-double DeviationOf(const Steps& steps) {
+double DeviationOf(const LinkSteps& steps) {
   const double mean = MeanOf(steps);
   double sum = 0;
   for (const double mbit : steps) sum += (mbit - mean) * (mbit - mean);
@@ -104,20 +104,20 @@ double DeviationOf(const Steps& steps) {
 }
 
 // The part of this many seconds in which bandwidth varies most.
-Steps MostVaried(const Steps& steps, double seconds) {
+LinkSteps MostVaried(const LinkSteps& steps, double seconds) {
   const auto count = static_cast<ptrdiff_t>(seconds / kStepSeconds);
   if (std::ssize(steps) <= count) return steps;
-  Steps best;
+  LinkSteps best;
   for (ptrdiff_t first = 0; first + count <= std::ssize(steps); ++first) {
-    Steps part(steps.begin() + first, steps.begin() + first + count);
+    LinkSteps part(steps.begin() + first, steps.begin() + first + count);
     if (best.empty() || DeviationOf(part) > DeviationOf(best)) best = std::move(part);
   }
   return best;
 }
 
 // The same mean, and nothing for a while.
-Steps BlackSteps(const Steps& steps) {
-  Steps black(steps.size(), MeanOf(steps));
+LinkSteps BlackSteps(const LinkSteps& steps) {
+  LinkSteps black(steps.size(), MeanOf(steps));
   for (double s = kBlackFromSeconds; s < kBlackFromSeconds + kBlackSeconds; s += kStepSeconds) {
     black.at(static_cast<size_t>(s / kStepSeconds)) = 0;
   }
@@ -126,7 +126,7 @@ Steps BlackSteps(const Steps& steps) {
 
 struct Trace {
   std::string name;
-  Steps steps;
+  LinkSteps steps;
   std::string link;  // as in a configuration
 };
 
@@ -169,7 +169,7 @@ class TraceBench {
   std::vector<Trace> MakeTraces() {
     fs::path trace = options_.trace;
     if (trace.empty() && fs::exists(OutdoorTrace())) trace = OutdoorTrace();
-    Steps steps = GeneratedSteps();
+    LinkSteps steps = GeneratedSteps();
     if (!trace.empty()) {
       const LinkShape shape = ParseLinkShape(trace.string() + ",3ms");
       if (shape.bandwidth.size() < 2) throw InputError(trace.string() + " is not a trace");
@@ -182,8 +182,8 @@ class TraceBench {
     return {WriteTrace(name, steps), WriteTrace("black", BlackSteps(steps))};
   }
 
-  Trace WriteTrace(const std::string& name, const Steps& steps) {
-    Steps sorted = steps;
+  Trace WriteTrace(const std::string& name, const LinkSteps& steps) {
+    LinkSteps sorted = steps;
     std::ranges::sort(sorted);
     report_->AddNote(fmt::format(
         "link {}: {:.0f} s, again and again, 3 ms each way: {:.1f} Mbit/s at least, {:.1f} in the "

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model/passes/passes.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/model/onnx_seeds.h"
 #include "tests/testing/peak_memory.h"
@@ -21,7 +22,10 @@ constexpr size_t kLongestSentence = 600;
 // Returns whether the bytes were refused.
 bool TryImport(const std::string& bytes, int run) {
   try {
-    ImportOnnxBytes(bytes, "fuzzed.onnx").Validate();
+    Graph graph = ImportOnnxBytes(bytes, "fuzzed.onnx");
+    graph.Validate();
+    pass::ToEightBits(graph);
+    graph.Validate();
     return false;
   } catch (const InputError& error) {
     const std::string sentence = error.what();

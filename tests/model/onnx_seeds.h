@@ -100,9 +100,43 @@ inline OnnxModel OldSeed() {
   return model;
 }
 
+inline onnx::TensorProto ByteTensor(const std::string& name, const std::vector<int64_t>& shape,
+                                    const std::vector<int>& values,
+                                    int type = onnx::TensorProto::UINT8) {
+  onnx::TensorProto tensor;
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t dim : shape) tensor.add_dims(dim);
+  for (const int value : values) tensor.add_int32_data(value);
+  return tensor;
+}
+
+inline OnnxModel EightBitSeed() {
+  OnnxModel model = OneInput({1, 2, 4, 4});
+  model.Floats("s", {}, {0.25f}).Constant(ByteTensor("z", {}, {100})).Floats("ws", {2}, {0.5f, 1});
+  model.Constant(ByteTensor("wz", {2}, {0, 0}, onnx::TensorProto::INT8));
+  model.Constant(ByteTensor("wq", {2, 2, 1, 1}, {1, -2, 3, 4}, onnx::TensorProto::INT8));
+  const auto round = [&](const std::string& x, const std::string& y) {
+    model.Node("QuantizeLinear", {x, "s", "z"}, {y + ".q"});
+    model.Node("DequantizeLinear", {y + ".q", "s", "z"}, {y});
+  };
+  model.Node("DequantizeLinear", {"wq", "ws", "wz"}, {"w"}).Int("axis", 0);
+  round("x", "a");
+  model.Node("Conv", {"a", "w"}, {"b"});
+  round("b", "c");
+  model.Node("Sigmoid", {"c"}, {"d"});
+  round("d", "e");
+  model.Node("Mul", {"c", "e"}, {"f"});
+  model.Node("Add", {"f", "a"}, {"g"});
+  round("g", "h");
+  model.Node("MaxPool", {"h"}, {"i"}).Ints("kernel_shape", {2, 2});
+  round("i", "y");
+  return model;
+}
+
 inline std::vector<std::string> OnnxSeeds() {
-  return {ConvolutionSeed().Bytes(), ShapeSeed().Bytes(), MovesSeed().Bytes(), MatrixSeed().Bytes(),
-          OldSeed().Bytes()};
+  return {ConvolutionSeed().Bytes(), ShapeSeed().Bytes(), MovesSeed().Bytes(),
+          MatrixSeed().Bytes(),      OldSeed().Bytes(),   EightBitSeed().Bytes()};
 }
 
 }  // namespace cacheinf

@@ -3,7 +3,8 @@
 
 Makes random small ONNX graphs from a seed, over the whole operator set and over operator sets 9 to
 21, and takes model files that are given. Runs each on one random input with both. The largest
-difference of each output must not exceed 1e-4 of that output's range.
+difference of each output must not exceed 1e-4 of that output's range. With --quantised, also makes
+graphs of one operator on 8-bit numbers; there no number may differ by more than a step.
 
 Prints a table and exits with 1 if any answer differs, with 0 if all agree.
 """
@@ -18,6 +19,7 @@ import tempfile
 import numpy as np
 import onnxruntime
 
+import quantised_graphs
 import random_graphs
 
 TOLERANCE = 1e-4
@@ -27,6 +29,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("models", nargs="*", help="model files, each FILE or FILE:1x3x384x640")
     parser.add_argument("--graphs", type=int, default=100, help="how many random graphs")
+    parser.add_argument("--quantised", type=int, default=0, help="how many quantised graphs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--robot", default="build/release/bin/robot_loop")
     parser.add_argument("--keep", help="a folder to keep the models that differ in")
@@ -117,6 +120,44 @@ def compare(robot, model, shape, random):
     return worst, ""
 
 
+def compare_quantised(robot, model, scale, random):
+    """(largest difference in steps, share of numbers that differ, remark)"""
+    session = open_session(str(model))
+    picture = random.uniform(-1.2, 1.2, session.get_inputs()[0].shape).astype(np.float32)
+    expected = session.run(["y"], {"x": picture})[0]
+    with tempfile.TemporaryDirectory() as folder:
+        answers = robot.run(model, picture, pathlib.Path(folder))
+    if isinstance(answers, str):
+        return float("inf"), 1.0, answers
+    steps = np.rint(np.abs(answers["y"].astype(np.float64) - expected) / scale)
+    return float(steps.max()), float(np.mean(steps > 0)), ""
+
+
+def run_quantised(robot, arguments):
+    """How many quantised graphs differ by more than a step."""
+    failures = 0
+    shares = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(arguments.quantised):
+            random = np.random.default_rng([arguments.seed, number])
+            model, operator, scale = quantised_graphs.make(random)
+            path = pathlib.Path(folder) / f"quantised_{arguments.seed}_{number}.onnx"
+            path.write_bytes(model.SerializeToString())
+            worst, share, remark = compare_quantised(robot, path, scale, random)
+            shares[operator].append(share)
+            if worst > 1:
+                failures += 1
+                print(f"{path.name:<40} {worst:>12} steps  {remark} [{operator}]", flush=True)
+                if arguments.keep:
+                    pathlib.Path(arguments.keep).mkdir(parents=True, exist_ok=True)
+                    (pathlib.Path(arguments.keep) / path.name).write_bytes(path.read_bytes())
+            path.unlink()
+    for operator, each in sorted(shares.items()):
+        print(f"{f'{len(each)} quantised: {operator}':<40} {np.mean(each):>18.2e}  "
+              "of numbers differ by a step")
+    return failures
+
+
 def parse_model(argument):
     path, _, shape = argument.rpartition(":")
     if path and shape and shape.replace("x", "").isdigit():
@@ -160,6 +201,7 @@ def main():
     if arguments.graphs > 0:
         print(f"{str(arguments.graphs) + ' random graphs':<40} {largest:>18.2e}  "
               f"{sum(counts.values())} nodes of {len(counts)} operators")
+    failures += run_quantised(robot, arguments)
     print("all agree" if failures == 0 else f"{failures} differ")
     return 1 if failures else 0
 

@@ -13,9 +13,9 @@ namespace {
 using Kind = Function::Kind;
 
 // Adds the steps that networks are made of. Windows of stride 1 keep the map's size.
-class Steps : public ModelBuilder {
+class NetworkBuilder : public ModelBuilder {
  public:
-  Steps(int height, int width) : picture_(Input({1, 3, height, width}, "picture")) {}
+  NetworkBuilder(int height, int width) : picture_(Input({1, 3, height, width}, "picture")) {}
 
   ValueId picture() const { return picture_; }
   int64_t channels(ValueId x) const { return shape(x)[1]; }
@@ -87,7 +87,7 @@ class Steps : public ModelBuilder {
 };
 
 Graph Vgg(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   ValueId x = net.picture();
   for (const int channels : {8, 16, 24}) {
     x = net.ConvBn(x, channels, {});
@@ -98,7 +98,7 @@ Graph Vgg(int height, int width) {
 }
 
 Graph ResNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   ValueId x = net.MaxPool(net.ConvBn(net.picture(), 8, {.kernel = 7, .stride = 2}), 3, 2, 1);
   for (const int channels : {8, 16, 24}) {
     const int stride = channels == 8 ? 1 : 2;
@@ -112,7 +112,7 @@ Graph ResNet(int height, int width) {
 }
 
 Graph DenseNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   ValueId x = net.ConvBn(net.picture(), 8, {.stride = 2});
   for (int block = 0; block < 2; ++block) {
     for (int layer = 0; layer < 3; ++layer) {
@@ -125,7 +125,7 @@ Graph DenseNet(int height, int width) {
 }
 
 Graph MobileNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   ValueId x = net.ConvBn(net.picture(), 8, {.stride = 2}, Kind::kHardSwish);
   for (const int channels : {16, 24, 24}) {
     const int stride = channels == net.channels(x) ? 1 : 2;
@@ -138,7 +138,7 @@ Graph MobileNet(int height, int width) {
 }
 
 Graph EfficientNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   ValueId x = net.ConvBn(net.picture(), 8, {.stride = 2}, Kind::kSilu);
   for (const int channels : {8, 16, 16}) {
     const int stride = channels == net.channels(x) ? 1 : 2;
@@ -153,7 +153,7 @@ Graph EfficientNet(int height, int width) {
 }
 
 Graph Yolo(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   const auto block = [&net](ValueId x, int channels) {  // split, work on one half, join
     const ValueId half = net.ConvBn(x, channels / 2, {.kernel = 1}, Kind::kSilu);
     const ValueId other = net.ConvBn(x, channels / 2, {.kernel = 1}, Kind::kSilu);
@@ -179,7 +179,7 @@ Graph Yolo(int height, int width) {
 }
 
 Graph ConvNeXt(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   const auto norm = [&net](ValueId x) {
     const int64_t channels = net.channels(x);
     return net.Op(op::LayerNorm{1, 1, 1e-6f, true},
@@ -198,7 +198,7 @@ Graph ConvNeXt(int height, int width) {
 }
 
 Graph UNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   const ValueId whole = net.ConvBn(net.picture(), 8, {});
   const ValueId half = net.ConvBn(net.MaxPool(whole), 12, {});
   ValueId x = net.ConvBn(net.MaxPool(half), 16, {});
@@ -209,7 +209,7 @@ Graph UNet(int height, int width) {
 }
 
 Graph DilatedNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   ValueId x = net.ConvBn(net.ConvBn(net.picture(), 8, {.stride = 2}), 16, {.stride = 2});
   // Each branch sees further than the one before, and is added to it.
   const ValueId narrow = net.Filter(x, 4, {.kernel = 1});
@@ -224,7 +224,7 @@ Graph DilatedNet(int height, int width) {
 }
 
 Graph SqueezeNet(int height, int width) {
-  Steps net(height, width);
+  NetworkBuilder net(height, width);
   const auto fire = [&net](ValueId x, int channels) {
     const ValueId squeezed = net.ConvBn(x, channels / 4, {.kernel = 1});
     return net.Concat({net.ConvBn(squeezed, channels / 2, {.kernel = 1}),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -126,7 +127,11 @@ struct DeviceBackend<Device>::Kernels {
     }
   }
   void operator()(const auto& args, const cuda::Pixels& pixels) const {
-    cuda::Compute(device, queue.recorder(), args, pixels);
+    if constexpr (requires { args.steps; }) {
+      throw std::logic_error("Prepare refuses 8-bit operators");
+    } else {
+      cuda::Compute(device, queue.recorder(), args, pixels);
+    }
   }
   void operator()(const auto& args) const {
     const cuda::Pixels all = All(args.output);
@@ -233,6 +238,11 @@ int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
       conv != nullptr && conv->scheme == Scheme::kWinograd && !CanBeWinograd(conv->spec)) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +
                      ") cannot be computed by Winograd");
+  }
+  if (HasEightBits(graph, op)) {
+    throw InputError("operator '" + op.name + "' (" + KindName(op) +
+                     ") computes 8-bit numbers, which GPUs cannot do here yet: take the CPU "
+                     "(--backend cpu), or the model as it was before it was quantised");
   }
   Call& call = calls_.emplace_back(Call{OperatorCall(graph, op), {}, {}, {}, {}});
   if (op.As<op::Conv>()) {

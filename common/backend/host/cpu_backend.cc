@@ -45,6 +45,17 @@ void WarnWhereKernelsAreScalar() {
   });
 }
 
+// Once per process.
+void SayThatEightBitsAreSlow() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    LogInfo(
+        "the model computes 8-bit numbers: all but its convolutions take plain loops yet, and so "
+        "do "
+        "depthwise convolutions");
+  });
+}
+
 // A value's dims, without memory.
 TensorView ShapeOf(const Value& value) {
   TensorView view;
@@ -65,6 +76,10 @@ struct CpuBackend::PreparingKernels : HostKernels<PreparingKernels> {
       const auto& conv = own.packed.emplace<cpu::Conv>(args);
       own.scratch_floats = conv.ScratchFloatsWithTest(threads);
     }
+  }
+  void operator()(const QuantConvArgs& args, const ActivePixels&) const {
+    // Vectors of output channels share their inputs only within a group.
+    if (args.in_channels > args.spec.groups) own.packed.emplace<cpu::QuantConv>(args);
   }
   void operator()(const LinearArgs& args) const {
     const auto& linear = own.packed.emplace<cpu::Linear>(args);
@@ -92,6 +107,13 @@ struct CpuBackend::RunningKernels : HostKernels<RunningKernels> {
       conv.Run(args.input, args.residual, args.output, pixels, test, pool, scratch);
     }
   }
+  void operator()(const QuantConvArgs& args, const ActivePixels& pixels) const {
+    if (const auto* packed = std::get_if<cpu::QuantConv>(&own.packed)) {
+      packed->Run(args, pixels, pool);
+    } else {
+      cpu::Compute(args, pixels, pool);
+    }
+  }
   void operator()(const LinearArgs& args) const {
     std::get<cpu::Linear>(own.packed).Run(args, pool, scratch);
   }
@@ -114,6 +136,7 @@ CpuBackend::CpuBackend(const CpuBackendOptions& options)
 }
 
 void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
+  if (HasEightBits(graph, op)) SayThatEightBitsAreSlow();
   if (op.As<op::Foreign>()) {
     SetTorchThreads(pool_->threads());
     calls_.emplace_back(TorchCall(op));
@@ -133,7 +156,10 @@ void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
 }
 
 void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
-  if (!op.As<op::Conv>() && !op.As<op::Linear>() && !op.As<op::MatMul>()) return;
+  if (!op.As<op::Conv>() && !op.As<op::Linear>() && !op.As<op::MatMul>() &&
+      !op.As<op::QuantConv>()) {
+    return;
+  }
   const auto* conv = op.As<op::Conv>();
   if (conv != nullptr && conv->scheme == Scheme::kWinograd && !CanBeWinograd(conv->spec)) {
     throw InputError("operator '" + op.name + "' (" + KindName(op) +

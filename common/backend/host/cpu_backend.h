@@ -13,6 +13,7 @@
 #include "common/backend/torch_call.h"
 #include "sparse_ops/cpu/conv.h"
 #include "sparse_ops/cpu/products.h"
+#include "sparse_ops/cpu/quant_conv.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/cpu/winograd.h"
 
@@ -55,7 +56,7 @@ class CpuBackend : public HostBackend {
   // One of our operators, with its weights packed if it has any.
   struct OwnCall {
     OperatorCall call;
-    std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear> packed;
+    std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear, cpu::QuantConv> packed;
     size_t scratch_floats = 0;
     Relaid relaid = {};
     size_t relaid_begin = 0;  // where its copies begin in the scratch memory

@@ -30,6 +30,14 @@ struct MultiplyAdds {
     const Shape& map = graph.value(conv.spec.transposed ? op.inputs[0] : op.outputs[0]).shape;
     return map[0] * map[2] * map[3] * a_pixel;
   }
+  int64_t operator()(const op::QuantConv&) const {
+    const Shape& weights = graph.value(op.inputs[1]).shape;
+    const Shape& map = graph.value(op.outputs[0]).shape;
+    const Value& input = graph.value(op.inputs[0]);
+    const auto& conv = *op.As<op::QuantConv>();
+    return map[0] * map[2] * map[3] * weights[0] * (input.channels / conv.spec.groups) *
+           weights[2] * weights[3];
+  }
   int64_t operator()(const op::Linear&) const {
     return Elements(graph, op.outputs) * graph.value(op.inputs[0]).shape.back();
   }

@@ -44,9 +44,17 @@ inline constexpr std::array<std::string_view, std::variant_size_v<Attributes>> k
     "non_max_suppression",
     "foreign",
     "gather_elements",
-    "top_k"};
+    "top_k",
+    "fake_quantise",
+    "quantise",
+    "dequantise",
+    "quant_conv",
+    "table",
+    "quant_binary",
+    "quant_pool"};
 
 CACHEINF_FIELDS(Function, kind, alpha, beta)
+CACHEINF_FIELDS(Steps, scale, zero_point, is_signed)
 CACHEINF_FIELDS(WindowAxis, kernel, stride, pad_begin, pad_end, dilation)
 CACHEINF_FIELDS(ConvSpec, rows, columns, groups, transposed, output_padding_rows,
                 output_padding_columns)
@@ -89,6 +97,14 @@ CACHEINF_FIELDS(op::NonMaxSuppression, score_threshold, overlap_threshold, max_b
                 has_objectness, extras, scales)
 CACHEINF_FIELDS(op::Foreign, type, archive, output_shapes, output_types)
 CACHEINF_FIELDS(op::MatMul)
+CACHEINF_FIELDS(op::FakeQuantise, steps)
+CACHEINF_FIELDS(op::Quantise, steps)
+CACHEINF_FIELDS(op::Dequantise)
+CACHEINF_FIELDS(op::QuantConv, spec, bias, scales, weight_zeros, has_residual, activation,
+                activation_before_residual, rounds_sums, gives_floats, steps, low, high)
+CACHEINF_FIELDS(op::Table, entries, steps)
+CACHEINF_FIELDS(op::QuantBinary, kind, activation, steps)
+CACHEINF_FIELDS(op::QuantPool, spec, steps)
 
 }  // namespace cacheinf
 

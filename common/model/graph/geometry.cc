@@ -43,6 +43,17 @@ class WindowFinder {
     }
     return window;
   }
+  std::optional<Window> operator()(const op::QuantConv& conv) const {
+    return input_ == 0 ? Sliding(conv.spec.rows, conv.spec.columns) : Identity();
+  }
+  std::optional<Window> operator()(const op::QuantPool& pool) const {
+    return Sliding(pool.spec.rows, pool.spec.columns);
+  }
+  std::optional<Window> operator()(const op::FakeQuantise&) const { return Identity(); }
+  std::optional<Window> operator()(const op::Quantise&) const { return Identity(); }
+  std::optional<Window> operator()(const op::Dequantise&) const { return Identity(); }
+  std::optional<Window> operator()(const op::Table&) const { return Identity(); }
+  std::optional<Window> operator()(const op::QuantBinary&) const { return Identity(); }
   std::optional<Window> operator()(const op::ScaleShift&) const { return Identity(); }
   std::optional<Window> operator()(const op::LayerNorm& norm) const {
     return IdentityIf(norm.axis_count == 1 && norm.first_axis <= 1);

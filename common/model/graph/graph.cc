@@ -1,5 +1,6 @@
 #include "common/model/graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/error.h"
@@ -43,6 +44,16 @@ ConstTensorView Tensor::view() const {
   return PackedView(data(), shape_.data(), rank, rank - 1);
 }
 
+bool HasEightBits(const Graph& graph, const Operator& op) {
+  const auto is_eight_bit = [&](ValueId id) { return graph.value(id).is_eight_bit(); };
+  return op.As<op::FakeQuantise>() != nullptr || std::ranges::any_of(op.inputs, is_eight_bit) ||
+         std::ranges::any_of(op.outputs, is_eight_bit);
+}
+
+bool HasEightBitMaps(const Graph& graph) {
+  return std::ranges::any_of(graph.values, &Value::is_eight_bit);
+}
+
 ValueId Graph::AddInput(std::string name, Shape shape) {
   const auto id = static_cast<ValueId>(values.size());
   values.push_back({std::move(name), std::move(shape), DataType::kFloat32, kNone, {}});
@@ -72,7 +83,9 @@ std::vector<ValueId> Graph::Add(std::string name, Attributes attributes,
                       inferred[i].shape,
                       inferred[i].type,
                       static_cast<OpId>(operators.size()),
-                      {}});
+                      {},
+                      inferred[i].channels,
+                      inferred[i].steps});
   }
   operators.push_back(std::move(op));
   return operators.back().outputs;

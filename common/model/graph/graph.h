@@ -16,9 +16,13 @@
 // values with known shapes. Importers produce it, passes rewrite it, the executor runs it, and the
 // native model file (pack.h) stores it.
 //
-// Every number at run time is a 32-bit float. A value of four dimensions is a feature map: its
-// logical shape is batch, channels, height, width, and it lies in memory channels-last. Values of
-// other ranks lie in memory in the order of their dimensions.
+// Every number at run time is a 32-bit float, except in 8-bit maps. A value of four dimensions is a
+// feature map: its logical shape is batch, channels, height, width, and it lies in memory
+// channels-last. Values of other ranks lie in memory in the order of their dimensions.
+//
+// An 8-bit map lies in memory as a map of 32-bit words of four channels (sparse_ops/eight_bits.h),
+// and its shape counts words. So all that moves pixels, keeps them or compares their bits treats it
+// as any map. Only the operators marked "8-bit map" below read one.
 
 namespace cacheinf {
 
@@ -32,7 +36,8 @@ std::string ToString(const Shape& shape);  // "1x3x384x640"
 
 // What a value's numbers mean to the outside. kInt64 (class indices and truth values, say) only
 // decides the type written to files: memory holds floats, exact up to 2^24.
-enum class DataType : uint8_t { kFloat32, kInt64 };
+// kEightBit: an 8-bit map.
+enum class DataType : uint8_t { kFloat32, kInt64, kEightBit };
 
 // Immutable numbers with a shape, in the order of the dimensions. Copies share the storage, which
 // may be a part of a memory-mapped file.
@@ -126,12 +131,13 @@ struct Binary {
   Function activation;
 };
 
-// Two or more values.
+// Two or more values; or 8-bit maps of the same steps, of which all but the last have a multiple of
+// four channels, along axis 1 or with the same channels along axis 2 or 3.
 struct Concat {
   int axis = 1;
 };
 
-// x. One entry per dimension of x: starts, sizes, steps (> 0).
+// x. One entry per dimension of x: starts, sizes, steps (> 0). Of an 8-bit map it takes words.
 struct Slice {
   std::vector<int64_t> starts;
   std::vector<int64_t> sizes;
@@ -163,7 +169,7 @@ struct AdaptivePool {
   int out_width = 1;
 };
 
-// map.
+// map; or 8-bit map, if kNearest.
 struct Resize {
   ResizeSpec spec;
 };
@@ -266,6 +272,56 @@ struct Foreign {
   std::vector<DataType> output_types;
 };
 
+// x. Rounds as 8-bit numbers would be, and gives floats: what a quantiser put around a value that
+// stays float.
+struct FakeQuantise {
+  Steps steps;
+};
+
+// map. Gives an 8-bit map.
+struct Quantise {
+  Steps steps;
+};
+
+// 8-bit map. Gives floats.
+struct Dequantise {};
+
+// 8-bit map, weights (constant), [residual: map or 8-bit map as large as the output].
+// QuantConvArgs of ops.h says what it computes, and how the weights' words lie.
+struct QuantConv {
+  ConvSpec spec;
+  std::vector<int> bias;          // one per output channel
+  std::vector<float> scales;      // likewise
+  std::vector<int> weight_zeros;  // likewise, or empty: zeros
+  bool has_residual = false;
+  Function activation;
+  bool activation_before_residual = false;
+  bool rounds_sums = false;
+  bool gives_floats = false;
+  Steps steps;  // of the output
+  int low = 0;
+  int high = 255;
+};
+
+// 8-bit map.
+struct Table {
+  std::vector<int> entries;  // [256], by stored byte
+  Steps steps;               // of the output
+};
+
+// Two 8-bit maps of one shape.
+struct QuantBinary {
+  BinaryKind kind = BinaryKind::kAdd;
+  Function activation;
+  Steps steps;  // of the output
+};
+
+// 8-bit map. A maximum has the input's steps.
+struct QuantPool {
+  PoolSpec spec;
+  Steps steps;  // of the output
+};
+
 }  // namespace op
 
 using Attributes =
@@ -273,7 +329,9 @@ using Attributes =
                  op::Activation, op::Binary, op::Concat, op::Slice, op::Gather, op::Pool,
                  op::AdaptivePool, op::Resize, op::DepthToSpace, op::SpaceToDepth, op::Pad,
                  op::Reshape, op::Permute, op::Expand, op::Softmax, op::ArgMax, op::Reduce,
-                 op::DecodeBoxes, op::NonMaxSuppression, op::Foreign, op::GatherElements, op::TopK>;
+                 op::DecodeBoxes, op::NonMaxSuppression, op::Foreign, op::GatherElements, op::TopK,
+                 op::FakeQuantise, op::Quantise, op::Dequantise, op::QuantConv, op::Table,
+                 op::QuantBinary, op::QuantPool>;
 
 struct Value {
   std::string name;
@@ -281,9 +339,16 @@ struct Value {
   DataType type = DataType::kFloat32;
   OpId producer = kNone;  // kNone for inputs and constants
   Tensor constant;        // empty unless constant
+  // Of an 8-bit map: its channels, of which `shape` counts the words, and what its numbers mean.
+  int channels = 0;
+  Steps steps = {};
+  // Of a constant that the model holds as 8-bit numbers: its numbers are whole multiples of this,
+  // one for all, or one per entry of dimension 0. Not stored with a model.
+  std::vector<float> step_sizes = {};
 
   bool is_constant() const { return !constant.empty(); }
   bool is_map() const { return shape.size() == 4; }
+  bool is_eight_bit() const { return type == DataType::kEightBit; }
 };
 
 struct Operator {
@@ -304,6 +369,12 @@ struct Operator {
 
 // "conv", "max_pool", "silu", …: the operator's usual name.
 std::string KindName(const Operator& op);
+
+struct Graph;
+
+// Whether the operator reads, gives or imitates 8-bit numbers.
+bool HasEightBits(const Graph& graph, const Operator& op);
+bool HasEightBitMaps(const Graph& graph);
 
 // How a camera's frame becomes the graph's input: sizes here, numbers in a ScaleShift at the
 // graph's head. See common/model/picture.h.
@@ -357,6 +428,8 @@ inline constexpr int64_t kMaxElements = int64_t{1} << 31;
 struct InferredOutput {
   Shape shape;
   DataType type = DataType::kFloat32;
+  int channels = 0;  // this and the next of an 8-bit map
+  Steps steps = {};
 };
 
 // Shapes of an operator's outputs from its inputs (`graph.value(op.inputs[i])`).

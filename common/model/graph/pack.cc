@@ -97,6 +97,8 @@ void VisitParts(T& value, auto& file) {
   file.Part(value.name);
   file.ShapePart(value.shape);
   file.Part(value.type);
+  file.Part(value.channels);
+  file.Part(value.steps);
   file.ConstantPart(value);
 }
 

@@ -26,7 +26,7 @@
 
 namespace cacheinf {
 
-inline constexpr uint32_t kPackVersion = 4;
+inline constexpr uint32_t kPackVersion = 5;
 
 // Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);

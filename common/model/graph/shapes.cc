@@ -11,6 +11,7 @@
 #include "common/model/graph/graph.h"
 #include "common/model/graph/moves.h"
 #include "common/model/graph/words.h"
+#include "sparse_ops/eight_bits.h"
 
 namespace cacheinf {
 namespace {
@@ -111,6 +112,7 @@ class Inference {
         Refuse("an input that does not exist");
       }
     }
+    CheckTypes();
     std::vector<InferredOutput> outputs =
         std::visit([this](const auto& attributes) { return Outputs(attributes); }, op_.attributes);
     for (const InferredOutput& output : outputs) CheckShape(op_, output.shape);
@@ -121,6 +123,22 @@ class Inference {
   template <typename... Parts>
   [[noreturn]] void Refuse(const Parts&... why) const {
     cacheinf::Refuse(op_, why...);
+  }
+
+  void CheckTypes() const {
+    const auto* resize = op_.As<op::Resize>();
+    const bool moves = op_.As<op::Concat>() != nullptr || op_.As<op::Slice>() != nullptr ||
+                       (resize != nullptr && resize->spec.kind == ResizeSpec::Kind::kNearest);
+    const bool takes_all = moves || op_.As<op::Dequantise>() != nullptr ||
+                           op_.As<op::QuantConv>() != nullptr || op_.As<op::Table>() != nullptr ||
+                           op_.As<op::QuantBinary>() != nullptr ||
+                           op_.As<op::QuantPool>() != nullptr;
+    for (const ValueId input : op_.inputs) {
+      const Value& value = graph_.value(input);
+      if (value.is_eight_bit() && !takes_all) {
+        Refuse("input '", value.name, "' is an 8-bit map, and it takes floats only");
+      }
+    }
   }
 
   std::vector<InferredOutput> Outputs(const op::Conv& conv) {
@@ -273,7 +291,26 @@ class Inference {
       out[concat.axis] += in[concat.axis];
       CheckShape(op_, out);
     }
+    if (IsEightBit(0)) return EightBit(std::move(out), ConcatChannels(concat), ValueOf(0).steps);
     return One(std::move(out));
+  }
+
+  int ConcatChannels(const op::Concat& concat) {
+    int64_t channels = 0;
+    for (size_t i = 0; i < op_.inputs.size(); ++i) {
+      const Value& part = EightBitMap(i);
+      if (!(part.steps == ValueOf(0).steps)) Refuse("8-bit maps of different steps");
+      if (concat.axis != 1) {
+        channels = part.channels;
+        if (concat.axis == 0 || channels != ValueOf(0).channels) Refuse("8-bit maps that differ");
+        continue;
+      }
+      if (channels % kBytesOfWord != 0) {
+        Refuse("8-bit maps whose channels do not come in fours");
+      }
+      channels += part.channels;
+    }
+    return static_cast<int>(channels);
   }
 
   std::vector<InferredOutput> Outputs(const op::Slice& slice) {
@@ -293,7 +330,16 @@ class Inference {
                ToString(in));
       }
     }
+    if (IsEightBit(0)) return EightBit(slice.sizes, SlicedChannels(slice), ValueOf(0).steps);
     return One(slice.sizes, graph_.value(op_.inputs[0]).type);
+  }
+
+  int SlicedChannels(const op::Slice& slice) {
+    const Value& map = EightBitMap(0);
+    if (slice.steps[1] != 1) Refuse("some words of an 8-bit map, by steps");
+    const int64_t begin = slice.starts[1] * kBytesOfWord;
+    const int64_t end = begin + slice.sizes[1] * kBytesOfWord;
+    return static_cast<int>(std::min<int64_t>(end, map.channels) - begin);
   }
 
   std::vector<InferredOutput> Outputs(const op::Gather& gather) {
@@ -328,7 +374,10 @@ class Inference {
 
   std::vector<InferredOutput> Outputs(const op::Pool& pool) {
     const Shape& in = OnlyMap();
-    const PoolSpec& spec = pool.spec;
+    return One(PooledShape(pool.spec, in));
+  }
+
+  Shape PooledShape(const PoolSpec& spec, const Shape& in) {
     for (const WindowAxis* axis : {&spec.rows, &spec.columns}) {
       CheckWindow(op_, *axis);
       // A window that lies only in the padding has no largest pixel and no average.
@@ -338,8 +387,8 @@ class Inference {
       }
     }
     if (spec.divisor < 0) Refuse("a divisor of ", spec.divisor);
-    return One({in[0], in[1], SlidingOutput(op_, spec.rows, in[2], spec.ceil_mode),
-                SlidingOutput(op_, spec.columns, in[3], spec.ceil_mode)});
+    return {in[0], in[1], SlidingOutput(op_, spec.rows, in[2], spec.ceil_mode),
+            SlidingOutput(op_, spec.columns, in[3], spec.ceil_mode)};
   }
 
   std::vector<InferredOutput> Outputs(const op::AdaptivePool& pool) {
@@ -355,7 +404,9 @@ class Inference {
     if (!finite || spec.scale_rows < 0 || spec.scale_columns < 0) {
       Refuse("scales of ", spec.scale_rows, " and ", spec.scale_columns);
     }
-    return One({in[0], in[1], spec.out_height, spec.out_width});
+    Shape out = {in[0], in[1], spec.out_height, spec.out_width};
+    if (IsEightBit(0)) return EightBit(std::move(out), ValueOf(0).channels, ValueOf(0).steps);
+    return One(std::move(out));
   }
 
   std::vector<InferredOutput> Outputs(const op::DepthToSpace& shuffle) {
@@ -528,6 +579,133 @@ class Inference {
     return outputs;
   }
 
+  std::vector<InferredOutput> Outputs(const op::FakeQuantise& quantise) {
+    NeedInputs(1);
+    CheckSteps(quantise.steps);
+    return One(Input(0));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Quantise& quantise) {
+    const Shape& in = OnlyMap();
+    CheckSteps(quantise.steps);
+    return EightBitOf(in, in[1], quantise.steps);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Dequantise&) {
+    NeedInputs(1);
+    const Value& map = EightBitMap(0);
+    Shape out = map.shape;
+    out[1] = map.channels;
+    return One(std::move(out));
+  }
+
+  std::vector<InferredOutput> Outputs(const op::QuantConv& conv) {
+    NeedInputs(2 + conv.has_residual);
+    const Value& map = EightBitMap(0);
+    const ConvSpec& spec = conv.spec;
+    const Shape& weights = ConstantInput(1, 4);
+    const int64_t outputs = weights[0];
+    const bool fits = !spec.transposed && spec.groups >= 1 && map.channels % spec.groups == 0 &&
+                      outputs % spec.groups == 0 && outputs <= kMaxDimension &&
+                      weights[1] == WordCount(map.channels / spec.groups) &&
+                      weights[2] == spec.rows.kernel && weights[3] == spec.columns.kernel;
+    if (!fits) {
+      Refuse("8-bit weights of shape ", ToString(weights), " in ", spec.groups,
+             " group(s) do not fit ", map.channels, " channels");
+    }
+    const auto count = static_cast<size_t>(outputs);
+    const bool has_zeros = !conv.weight_zeros.empty();
+    if (conv.bias.size() != count || conv.scales.size() != count ||
+        (has_zeros && conv.weight_zeros.size() != count)) {
+      Refuse("needs a bias and a scale for each of ", outputs, " channels");
+    }
+    for (const float scale : conv.scales) {
+      if (!std::isfinite(scale)) Refuse("a scale of ", scale);
+    }
+    CheckFunction(op_, conv.activation);
+    NeedNoSlope(conv.activation);
+    CheckSteps(conv.steps);
+    const bool is_plain = !conv.has_residual && !conv.gives_floats && conv.activation == Function();
+    if (conv.low < conv.steps.low() || conv.high > conv.steps.high() || conv.low > conv.high ||
+        (conv.rounds_sums && !is_plain)) {
+      Refuse("bounds or rounding that its output does not have");
+    }
+    const Shape out = {map.shape[0], outputs, SlidingOutput(op_, spec.rows, map.shape[2], false),
+                       SlidingOutput(op_, spec.columns, map.shape[3], false)};
+    CheckShape(op_, out);
+    if (conv.has_residual) NeedResidual(ValueOf(2), out);
+    if (conv.gives_floats) return One(out);
+    return EightBitOf(out, outputs, conv.steps);
+  }
+
+  void NeedResidual(const Value& residual, const Shape& out) const {
+    Shape shape = residual.shape;
+    if (residual.is_eight_bit()) shape[1] = residual.channels;
+    if (shape != out || residual.is_constant()) {
+      Refuse("input '", residual.name, "' is not as large as the output");
+    }
+  }
+
+  std::vector<InferredOutput> Outputs(const op::Table& table) {
+    NeedInputs(1);
+    const Value& map = EightBitMap(0);
+    CheckSteps(table.steps);
+    constexpr size_t kBytes = 256;
+    if (table.entries.size() != kBytes) Refuse("a table of ", table.entries.size(), " entries");
+    for (const int entry : table.entries) {
+      if (entry < table.steps.low() || entry > table.steps.high()) Refuse("an entry of ", entry);
+    }
+    return EightBit(map.shape, map.channels, table.steps);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::QuantBinary& binary) {
+    NeedInputs(2);
+    CheckFunction(op_, binary.activation);
+    NeedNoSlope(binary.activation);
+    CheckSteps(binary.steps);
+    const Value& a = EightBitMap(0);
+    const Value& b = EightBitMap(1);
+    if (a.shape != b.shape || a.channels != b.channels) Refuse("8-bit maps of different shapes");
+    return EightBit(a.shape, a.channels, binary.steps);
+  }
+
+  std::vector<InferredOutput> Outputs(const op::QuantPool& pool) {
+    NeedInputs(1);
+    const Value& map = EightBitMap(0);
+    CheckSteps(pool.steps);
+    if (pool.spec.kind == PoolSpec::Kind::kMax && !(pool.steps == map.steps)) {
+      Refuse("a maximum in other steps than its input's");
+    }
+    return EightBit(PooledShape(pool.spec, map.shape), map.channels, pool.steps);
+  }
+
+  void CheckSteps(const Steps& steps) const {
+    if (!std::isfinite(steps.scale) || !(steps.scale > 0.0f) || steps.zero_point < steps.low() ||
+        steps.zero_point > steps.high()) {
+      Refuse("steps of ", steps.scale, " around ", steps.zero_point);
+    }
+  }
+
+  const Value& ValueOf(size_t index) const { return graph_.value(op_.inputs[index]); }
+  bool IsEightBit(size_t index) const { return ValueOf(index).is_eight_bit(); }
+  const Value& EightBitMap(size_t index) const {
+    const Value& value = ValueOf(index);
+    if (!value.is_eight_bit() || !value.is_map()) {
+      Refuse("input '", value.name, "' is not an 8-bit map");
+    }
+    return value;
+  }
+
+  static std::vector<InferredOutput> EightBit(Shape words, int channels, const Steps& steps) {
+    return {{std::move(words), DataType::kEightBit, channels, steps}};
+  }
+  // `shape` counts channels.
+  std::vector<InferredOutput> EightBitOf(Shape shape, int64_t channels, const Steps& steps) const {
+    if (channels > kMaxDimension) Refuse("an 8-bit map of ", channels, " channels");
+    shape[1] = WordCount(static_cast<int>(channels));
+    return EightBit(std::move(shape), static_cast<int>(channels), steps);
+  }
+
   static std::vector<InferredOutput> One(Shape shape, DataType type = DataType::kFloat32) {
     return {{std::move(shape), type}};
   }
@@ -625,6 +803,12 @@ class KindNamer {
   }
   std::string operator()(const op::Binary& binary) const { return NameOf(binary.kind); }
   std::string operator()(const op::Pool& pool) const { return PoolName(pool.spec.kind); }
+  std::string operator()(const op::QuantPool& pool) const {
+    return "quant_" + PoolName(pool.spec.kind);
+  }
+  std::string operator()(const op::QuantBinary& binary) const {
+    return std::string("quant_") + NameOf(binary.kind);
+  }
   std::string operator()(const op::AdaptivePool& pool) const {
     return "adaptive_" + PoolName(pool.kind);
   }
@@ -663,7 +847,8 @@ void Graph::Validate() const {
     const Value& value = values[id];
     if (value.is_constant()) {
       if (value.constant.shape() != value.shape || value.shape.size() > TensorView::kMaxRank ||
-          value.constant.count() > kMaxElements || value.producer != kNone) {
+          value.constant.count() > kMaxElements || value.producer != kNone ||
+          value.is_eight_bit()) {
         throw InputError(model, "constant '", value.name, "' contradicts its own description");
       }
       is_defined[id] = true;
@@ -676,6 +861,7 @@ void Graph::Validate() const {
       throw InputError(model, "an input is missing, computed, or named twice");
     }
     CheckShape(Operator{values[id].name, op::Reshape{}, {}, {}}, values[id].shape);
+    if (values[id].is_eight_bit()) throw InputError(model, "an input is an 8-bit map");
     is_defined[id] = true;
   }
   for (size_t i = 0; i < operators.size(); ++i) {
@@ -688,7 +874,8 @@ void Graph::Validate() const {
     for (size_t k = 0; k < inferred.size(); ++k) {
       const ValueId id = op.outputs[k];
       if (!exists(id) || is_defined[id] || values[id].producer != static_cast<OpId>(i) ||
-          values[id].shape != inferred[k].shape || values[id].type != inferred[k].type) {
+          values[id].shape != inferred[k].shape || values[id].type != inferred[k].type ||
+          values[id].channels != inferred[k].channels || !(values[id].steps == inferred[k].steps)) {
         Refuse(op, "its output contradicts what it computes");
       }
       is_defined[id] = true;
@@ -697,6 +884,7 @@ void Graph::Validate() const {
   if (outputs.empty()) throw InputError(model, "it has no output");
   for (ValueId id : outputs) {
     if (!exists(id) || !is_defined[id]) throw InputError(model, "an output is never computed");
+    if (values[id].is_eight_bit()) throw InputError(model, "an output is an 8-bit map");
   }
 }
 

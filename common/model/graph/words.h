@@ -13,7 +13,7 @@ constexpr Words<2> WordsOf(Scheme) { return {"direct", "winograd"}; }
 constexpr Words<7> WordsOf(AxisWindow::Kind) {
   return {"sliding", "transposed", "resize", "reflect", "edge", "broadcast", "whole"};
 }
-constexpr Words<2> WordsOf(DataType) { return {"float32", "int64"}; }
+constexpr Words<3> WordsOf(DataType) { return {"float32", "int64", "eight_bit"}; }
 constexpr Words<Function::kKinds> WordsOf(Function::Kind) {
   return {"identity", "relu",         "leaky_relu", "prelu",      "elu",    "clip",
           "sigmoid",  "hard_sigmoid", "silu",       "hard_swish", "gelu",   "gelu_tanh",

@@ -24,6 +24,8 @@ struct OnnxValue {
   ValueId id = kNone;
   std::optional<HostTensor> constant;
   HostTensor::Type type = HostTensor::Type::kFloat;  // what ONNX says it is
+  // Of 8-bit numbers that are not known: the graph's value holds the floats that they stand for.
+  std::optional<Steps> steps = {};
 };
 
 // What the import of one file has built so far.

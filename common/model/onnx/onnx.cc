@@ -487,6 +487,11 @@ class ModelImporter {
     }
     if (!known->convert) node.Fail(WhyNotSupported(node.type()));
     for (int i = 0; i < node.input_count(); ++i) {
+      if (node.HasInput(i) && node.InputValue(i).steps && node.type() != "DequantizeLinear") {
+        node.Fail("input number ", i + 1,
+                  " holds 8-bit numbers, which only DequantizeLinear may read; quantise the model "
+                  "in the format QDQ");
+      }
       if (node.HasInput(i) && !node.IsConstant(i) && node.IsInteger(i) && !known->takes_integers) {
         node.Fail("input number ", i + 1,
                   " holds integers, which are only supported here among constants; export the "
@@ -562,6 +567,10 @@ class ModelImporter {
       const OnnxValue& value = import_.values.at(output.name());
       if (value.constant) {
         throw InputError("output '", output.name(), "' does not depend on any input");
+      }
+      if (value.steps) {
+        throw InputError("output '", output.name(),
+                         "' holds 8-bit numbers; end the model with DequantizeLinear");
       }
       if (import_.graph.value(value.id).name == output.name()) taken.insert(value.id);
     }

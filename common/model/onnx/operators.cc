@@ -310,7 +310,8 @@ OnnxOperators MakeTable() {
       {"ReduceL2", {ConvertReduceL2}},
       {"ReduceSumSquare", {ConvertReduceSumSquare}},
   };
-  for (OnnxOperators part : {OnnxWindows(), OnnxMoves(), OnnxChoices(), OnnxMatrices()}) {
+  for (OnnxOperators part :
+       {OnnxWindows(), OnnxMoves(), OnnxChoices(), OnnxMatrices(), OnnxEightBits()}) {
     table.merge(part);
   }
   AddFunctions(table);
@@ -332,6 +333,13 @@ std::string WhyNotSupported(std::string_view type) {
   if (type == "NonMaxSuppression") {
     return "how many boxes it gives changes from frame to frame, which is not supported; export "
            "the model without NMS, and let decoder.kind \"boxes\" suppress overlapping boxes";
+  }
+  static constexpr std::string_view kEightBit[] = {"QLinearConv", "QLinearMatMul", "ConvInteger",
+                                                   "MatMulInteger", "DynamicQuantizeLinear"};
+  for (const std::string_view eight_bit : kEightBit) {
+    if (type != eight_bit) continue;
+    return "8-bit numbers are read from QuantizeLinear and DequantizeLinear around float operators "
+           "alone; quantise the model statically, in the format QDQ";
   }
   static constexpr std::string_view kOpenSized[] = {"NonZero", "Compress", "Unique",         "Loop",
                                                     "Scan",    "Range",    "ConstantOfShape"};

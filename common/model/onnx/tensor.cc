@@ -1,5 +1,6 @@
 #include "common/model/onnx/tensor.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -256,10 +257,21 @@ HostTensor::HostTensor(Shape shape, std::vector<int64_t> values, Type type)
   integers_ = std::make_shared<const std::vector<int64_t>>(std::move(values));
 }
 
+HostTensor HostTensor::WithElementType(int element_type) && {
+  element_type_ = element_type;
+  return std::move(*this);
+}
+
+HostTensor HostTensor::WithStepSizes(std::vector<float> step_sizes) && {
+  step_sizes_ = std::move(step_sizes);
+  return std::move(*this);
+}
+
 HostTensor HostTensor::Reshaped(Shape shape) const {
   if (ElementCount(shape) != count_) throw std::logic_error("HostTensor: wrong shape");
   HostTensor reshaped = *this;
   reshaped.shape_ = std::move(shape);
+  reshaped.step_sizes_.clear();
   return reshaped;
 }
 
@@ -311,10 +323,18 @@ HostTensor ReadTensor(TensorProto& proto, const std::filesystem::path& folder, B
       is_raw ? DecodeIntegers(bytes, proto.data_type()) : TypedIntegers(proto);
   const bool is_bool = proto.data_type() == TensorProto::BOOL;
   return HostTensor(std::move(shape), std::move(values),
-                    is_bool ? HostTensor::Type::kBool : HostTensor::Type::kInteger);
+                    is_bool ? HostTensor::Type::kBool : HostTensor::Type::kInteger)
+      .WithElementType(proto.data_type());
 }
 
 std::string ElementTypeName(int onnx_type) {
+  // Types that are younger than the library.
+  static constexpr std::array<const char*, 7> kYoung = {
+      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+      "UINT4",        "INT4",           "FLOAT4E2M1"};
+  constexpr int kFirstYoung = 17;
+  const int young = onnx_type - kFirstYoung;
+  if (young >= 0 && young < static_cast<int>(kYoung.size())) return kYoung[young];
   if (!onnx::TensorProto_DataType_IsValid(onnx_type)) return "number " + std::to_string(onnx_type);
   return onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(onnx_type));
 }

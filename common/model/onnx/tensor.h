@@ -43,6 +43,12 @@ class HostTensor {
   HostTensor(Shape shape, std::vector<int64_t> values, Type type = Type::kInteger);
 
   Type type() const { return type_; }
+  // ONNX's number of the element type that the file gives; 0 for computed numbers.
+  int element_type() const { return element_type_; }
+  HostTensor WithElementType(int element_type) &&;
+  // Numbers that DequantizeLinear gave: as Value::step_sizes.
+  const std::vector<float>& step_sizes() const { return step_sizes_; }
+  HostTensor WithStepSizes(std::vector<float> step_sizes) &&;
   bool is_float() const { return type_ == Type::kFloat; }
   const Shape& shape() const { return shape_; }
   int rank() const { return static_cast<int>(shape_.size()); }
@@ -76,7 +82,9 @@ class HostTensor {
 
  private:
   Type type_;
+  int element_type_ = 0;
   Shape shape_;
+  std::vector<float> step_sizes_;
   int64_t count_;
   std::shared_ptr<const std::vector<float>> floats_;
   std::shared_ptr<const std::vector<int64_t>> integers_;

@@ -17,7 +17,8 @@ constexpr int64_t kSmall = 1 << 12;  // elements
 bool IsCheap(const Operator& op) {
   return op.As<op::Conv>() == nullptr && op.As<op::Linear>() == nullptr &&
          op.As<op::MatMul>() == nullptr && op.As<op::DecodeBoxes>() == nullptr &&
-         op.As<op::NonMaxSuppression>() == nullptr && op.As<op::Foreign>() == nullptr;
+         op.As<op::NonMaxSuppression>() == nullptr && op.As<op::Quantise>() == nullptr &&
+         op.As<op::Foreign>() == nullptr;
 }
 
 bool CanFold(const Rewriter& rewriter, const Operator& op) {

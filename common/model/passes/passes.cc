@@ -36,6 +36,7 @@ void Optimise(Graph& graph) {
     }
   } while (Concentrate(graph));
   pass::NestConcats(graph);
+  pass::ToEightBits(graph);
   pass::ZeroVanishing(graph);
 }
 

@@ -1,6 +1,8 @@
 #ifndef CACHEINF_COMMON_MODEL_PASSES_PASSES_H_
 #define CACHEINF_COMMON_MODEL_PASSES_PASSES_H_
 
+#include <string>
+
 #include "common/model/graph/graph.h"
 
 // Rewrites of a graph that keep its values up to rounding. Graph inputs and outputs keep their
@@ -9,8 +11,8 @@
 
 namespace cacheinf {
 
-// Runs all passes below until none changes anything, and then the last two. Recognition comes first
-// and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
+// Runs all passes below until none changes anything, and then the last three. Recognition comes
+// first and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
 void Optimise(Graph& graph);
 
 namespace pass {
@@ -42,7 +44,16 @@ bool NestConcats(Graph& graph);
 // Towards even speed. Zeroes weights that are too small to matter but slow processors down.
 bool ZeroVanishing(Graph& graph);
 
+// Towards 8 bits. Turns what lies between values that a quantiser rounds into operators on 8-bit
+// maps; what has no such form stays float (WhyFloat). Sums of 8-bit numbers are exact, so here
+// alone results differ from the float graph's by what floats round, which can be a step.
+bool ToEightBits(Graph& graph);
+
 }  // namespace pass
+
+// Why an operator that works beside 8-bit numbers computes with floats, in words that follow its
+// name; empty if it does not work beside any, or computes with them.
+std::string WhyFloat(const Graph& graph, const Operator& op);
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_MODEL_PASSES_PASSES_H_

@@ -64,7 +64,8 @@ ValueId Rewriter::InsertBefore(OpId at, std::string name, Attributes attributes,
   const auto id = static_cast<OpId>(graph_.operators.size());
   Operator added{name, std::move(attributes), std::move(inputs), {}};
   const InferredOutput inferred = InferShapes(graph_, added).front();
-  added.outputs = {NewValue({std::move(name), inferred.shape, inferred.type, id, {}})};
+  added.outputs = {NewValue(
+      {std::move(name), inferred.shape, inferred.type, id, {}, inferred.channels, inferred.steps})};
   graph_.operators.push_back(std::move(added));
   is_alive_.push_back(true);
   position_.push_back(at);
@@ -98,7 +99,10 @@ void Rewriter::ReplaceByConstant(OpId at, Tensor tensor) {
 
 bool Rewriter::ReplaceByValue(OpId at, ValueId by) {
   const ValueId old = op(at).outputs.front();
-  if (shape(old) != shape(by) || value(old).type != value(by).type) return false;
+  if (shape(old) != shape(by) || value(old).type != value(by).type ||
+      value(old).channels != value(by).channels || !(value(old).steps == value(by).steps)) {
+    return false;
+  }
   if (!IsOutput(old)) {
     Redirect(old, by);
     Kill(at);

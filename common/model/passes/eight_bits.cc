@@ -1,0 +1,528 @@
+#include "sparse_ops/eight_bits.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/model/passes/passes.h"
+#include "common/model/passes/rewriter.h"
+#include "sparse_ops/function.h"
+
+namespace cacheinf {
+namespace {
+
+constexpr int kBytes = 256;
+
+int ByteNumber(int byte, const Steps& steps) {
+  return steps.is_signed ? static_cast<int>(static_cast<int8_t>(byte)) : byte;
+}
+
+// A function of the 8-bit numbers of one map.
+struct OfOneMap {
+  ValueId map = kNone;
+  std::array<float, kBytes> numbers = {};  // by stored byte: the floats that it gives
+};
+
+// The value as a function of the 8-bit numbers of one map, however it is written; none if it is
+// not one.
+class OneMapFinder {
+ public:
+  explicit OneMapFinder(const Graph& graph) : graph_(graph) {}
+
+  std::optional<OfOneMap> Find(ValueId id) const {
+    const Value& value = graph_.value(id);
+    if (value.is_eight_bit()) return OfEightBit(id);
+    if (value.producer == kNone) return std::nullopt;
+    const Operator& op = graph_.operators[static_cast<size_t>(value.producer)];
+    if (op.As<op::Dequantise>()) return OfEightBit(op.inputs[0]);
+    if (const auto* activation = op.As<op::Activation>()) {
+      if (activation->function.kind == Function::Kind::kPRelu) return std::nullopt;
+      return After(Find(op.inputs[0]), [&](float x) { return Apply(activation->function, x); });
+    }
+    if (const auto* affine = op.As<op::ScaleShift>()) return OfAffine(op, *affine);
+    return std::nullopt;
+  }
+
+ private:
+  // Through tables, to the first map.
+  OfOneMap OfEightBit(ValueId id) const {
+    const Value& value = graph_.value(id);
+    const Operator& op = graph_.operators[static_cast<size_t>(value.producer)];
+    const auto* table = op.As<op::Table>();
+    OfOneMap found;
+    found.map = table == nullptr ? id : op.inputs[0];
+    for (int byte = 0; byte < kBytes; ++byte) {
+      const auto index = static_cast<size_t>(byte);
+      const int q = table == nullptr ? ByteNumber(byte, value.steps) : table->entries[index];
+      found.numbers[index] = FromSteps(q, value.steps);
+    }
+    return found;
+  }
+
+  static std::optional<OfOneMap> After(std::optional<OfOneMap> x, const auto& function) {
+    if (!x) return x;
+    for (float& number : x->numbers) number = function(number);
+    return x;
+  }
+
+  std::optional<OfOneMap> OfAffine(const Operator& op, const op::ScaleShift& affine) const {
+    const auto scale = Uniform(graph_.value(op.inputs[1]).constant);
+    const auto shift = Uniform(graph_.value(op.inputs[2]).constant);
+    const bool is_one = scale && shift && affine.channel_order.empty() &&
+                        affine.activation.kind != Function::Kind::kPRelu;
+    if (!is_one) return std::nullopt;
+    return After(Find(op.inputs[0]),
+                 [&](float x) { return Apply(affine.activation, std::fma(x, *scale, *shift)); });
+  }
+
+  static std::optional<float> Uniform(const Tensor& numbers) {
+    const float first = *numbers.data();
+    for (int64_t i = 1; i < numbers.count(); ++i) {
+      if (numbers.data()[i] != first) return std::nullopt;
+    }
+    return first;
+  }
+
+  const Graph& graph_;
+};
+
+op::Table TableOf(const OfOneMap& function, const Steps& steps) {
+  op::Table table;
+  table.steps = steps;
+  for (const float number : function.numbers) table.entries.push_back(ToSteps(number, steps));
+  return table;
+}
+
+// The 8-bit map that a value is the float form of; kNone if it is not one.
+ValueId MapBehind(const Graph& graph, ValueId id) {
+  const OpId producer = graph.value(id).producer;
+  if (producer == kNone) return kNone;
+  const Operator& op = graph.operators[static_cast<size_t>(producer)];
+  return op.As<op::Dequantise>() ? op.inputs[0] : kNone;
+}
+
+// The steps that a value is rounded to; none if it is not.
+std::optional<Steps> StepsBehind(const Graph& graph, ValueId id) {
+  if (const ValueId map = MapBehind(graph, id); map != kNone) return graph.value(map).steps;
+  const OpId producer = graph.value(id).producer;
+  if (producer == kNone) return std::nullopt;
+  const auto* fake = graph.operators[static_cast<size_t>(producer)].As<op::FakeQuantise>();
+  return fake == nullptr ? std::nullopt : std::optional(fake->steps);
+}
+
+// --- Convolutions ----------------------------------------------------------------------------
+
+// A convolution's weights and bias as whole numbers.
+struct WholeConv {
+  op::QuantConv attributes;
+  Shape shape;                 // of the weights, which count words
+  std::vector<float> weights;  // words
+  const char* why_not = nullptr;
+};
+
+class ConvReader {
+ public:
+  ConvReader(const Graph& graph, const Operator& op) : graph_(graph), op_(op) {}
+
+  WholeConv Read() {
+    const auto& conv = *op_.As<op::Conv>();
+    const Value& weights = graph_.value(op_.inputs[1]);
+    const std::optional<Steps> steps = StepsBehind(graph_, op_.inputs[0]);
+    if (!steps) return Refuse("its input is not quantised");
+    if (conv.spec.transposed) return Refuse("transposed convolutions have no 8-bit form yet");
+    if (conv.has_slope) return Refuse("PReLU has no 8-bit form in a convolution");
+    if (weights.step_sizes.empty()) return Refuse("its weights are not 8-bit numbers");
+    input_steps_ = *steps;
+    weights_ = &weights;
+    out_.attributes.spec = conv.spec;
+    out_.attributes.has_residual = conv.has_residual;
+    out_.attributes.activation = conv.activation;
+    out_.attributes.activation_before_residual = conv.activation_before_residual;
+    out_.attributes.gives_floats = true;
+    const Shape& shape = weights.shape;
+    out_.shape = {shape[0], WordCount(static_cast<int>(shape[1])), shape[2], shape[3]};
+    out_.weights.assign(static_cast<size_t>(ElementCount(out_.shape)), 0.0f);
+    out_.attributes.weight_zeros.assign(static_cast<size_t>(shape[0]), 0);
+    for (int64_t channel = 0; channel < shape[0]; ++channel) {
+      if (const char* why = ReadChannel(channel); why != nullptr) return Refuse(why);
+    }
+    std::vector<int>& zeros = out_.attributes.weight_zeros;
+    if (std::ranges::all_of(zeros, [](int zero) { return zero == 0; })) zeros.clear();
+    return std::move(out_);
+  }
+
+ private:
+  WholeConv Refuse(const char* why) {
+    WholeConv refused;
+    refused.why_not = why;
+    return refused;
+  }
+
+  const char* ReadChannel(int64_t channel) {
+    const std::vector<float>& sizes = weights_->step_sizes;
+    const float size = sizes[sizes.size() == 1 ? 0 : static_cast<size_t>(channel)];
+    const float scale = input_steps_.scale * size;
+    if (!std::isfinite(scale) || scale < std::numeric_limits<float>::min()) {
+      return "its scales are too large or too small to multiply";
+    }
+    const char* why = FindWhole(channel, size);
+    if (why != nullptr) return why;
+    const Steps& steps = input_steps_;
+    const int64_t farthest =
+        std::max(steps.high() - steps.zero_point, steps.zero_point - steps.low());
+    int64_t largest_sum = 0;
+    for (const int number : whole_) largest_sum += std::abs(number) * farthest;
+    const double bias = BiasOf(channel) / double{scale};
+    if (!(std::fabs(bias) + static_cast<double>(largest_sum) <
+          static_cast<double>(std::numeric_limits<int32_t>::max()))) {
+      return "its sums do not fit 32 bits";
+    }
+    out_.attributes.bias.push_back(static_cast<int>(std::nearbyint(bias)));
+    out_.attributes.scales.push_back(scale);
+    return Store(channel);
+  }
+
+  // Finds the channel's weights in steps.
+  const char* FindWhole(int64_t channel, float size) {
+    constexpr float kMost = 255.0f;
+    const int64_t count = weights_->constant.count() / weights_->shape[0];
+    const float* const numbers = weights_->constant.data() + channel * count;
+    whole_.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      const float whole = std::nearbyint(numbers[i] / size);
+      if (!(std::fabs(whole) <= kMost) || whole * size != numbers[i]) {
+        return "its weights are not whole steps";
+      }
+      whole_.push_back(static_cast<int>(whole));
+    }
+    return nullptr;
+  }
+
+  double BiasOf(int64_t channel) const {
+    if (!op_.As<op::Conv>()->has_bias) return 0.0;
+    return double{graph_.value(op_.inputs[2]).constant.data()[channel]};
+  }
+
+  // Stores them as signed bytes less a zero.
+  const char* Store(int64_t channel) {
+    constexpr int kLow = -128;
+    constexpr int kHigh = 127;
+    const auto [least, most] = std::ranges::minmax(whole_);
+    const int zero = least >= kLow && most <= kHigh ? 0 : kLow - least;
+    if (most + zero > kHigh) return "its weights do not fit 8 bits";
+    out_.attributes.weight_zeros[static_cast<size_t>(channel)] = zero;
+    const Shape& shape = weights_->shape;
+    const int64_t area = shape[2] * shape[3];
+    for (int64_t i = 0; i < static_cast<int64_t>(whole_.size()); ++i) {
+      const int64_t in = i / area;
+      const int64_t word = (channel * out_.shape[1] + in / kBytesOfWord) * area + i % area;
+      SetByte(&out_.weights[static_cast<size_t>(word)], static_cast<int>(in % kBytesOfWord),
+              whole_[static_cast<size_t>(i)] + zero);
+    }
+    return nullptr;
+  }
+
+  const Graph& graph_;
+  const Operator& op_;
+  Steps input_steps_;
+  const Value* weights_ = nullptr;
+  WholeConv out_;
+  std::vector<int> whole_;  // of one channel
+};
+
+bool ComeInFours(const Graph& graph, const std::vector<ValueId>& maps) {
+  for (size_t i = 0; i + 1 < maps.size(); ++i) {
+    const Value& map = graph.value(maps[i]);
+    const int64_t channels = map.is_eight_bit() ? map.channels : map.shape[1];
+    if (channels % kBytesOfWord != 0) return false;
+  }
+  return true;
+}
+
+// A slice of channels as one of words; none if it cuts a word.
+std::optional<op::Slice> OfWords(const op::Slice& slice, int64_t channels) {
+  const bool ends_whole =
+      slice.starts[1] + slice.sizes[1] == channels || slice.sizes[1] % kBytesOfWord == 0;
+  if (slice.steps[1] != 1 || slice.starts[1] % kBytesOfWord != 0 || !ends_whole) {
+    return std::nullopt;
+  }
+  op::Slice words = slice;
+  words.starts[1] /= kBytesOfWord;
+  words.sizes[1] = WordCount(static_cast<int>(slice.sizes[1]));
+  return words;
+}
+
+// What moves pixels alone, as it moves those of 8-bit maps; none if it has no such form. A maximum
+// has, since rounding keeps the order. `steps` are those of the maps.
+std::optional<Attributes> AsMove(const Graph& graph, const Operator& op, const Steps& steps) {
+  const Value& output = graph.value(op.outputs[0]);
+  if (!output.is_map() || output.is_eight_bit()) return std::nullopt;
+  if (const auto* concat = op.As<op::Concat>()) {
+    const bool fits = concat->axis == 1 ? ComeInFours(graph, op.inputs) : concat->axis > 1;
+    if (fits) return *concat;
+  } else if (const auto* resize = op.As<op::Resize>()) {
+    if (resize->spec.kind == ResizeSpec::Kind::kNearest) return *resize;
+  } else if (const auto* slice = op.As<op::Slice>()) {
+    if (const auto words = OfWords(*slice, graph.value(op.inputs[0]).shape[1])) return *words;
+  } else if (const auto* pool = op.As<op::Pool>()) {
+    if (pool->spec.kind == PoolSpec::Kind::kMax) return op::QuantPool{pool->spec, steps};
+  }
+  return std::nullopt;
+}
+
+// --- The pass --------------------------------------------------------------------------------
+
+// Turns what rounds maps into operators that make 8-bit maps and read them again.
+bool SplitFakes(Graph& graph) {
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    const Operator op = rewriter.op(id);
+    const auto* fake = op.As<op::FakeQuantise>();
+    if (fake == nullptr || !rewriter.value(op.outputs[0]).is_map()) return;
+    if (rewriter.value(op.inputs[0]).is_constant()) return;
+    const ValueId map =
+        rewriter.InsertBefore(id, op.name, op::Quantise{fake->steps}, {op.inputs[0]});
+    rewriter.Replace(id, op.name + ".floats", op::Dequantise{}, {map});
+  });
+}
+
+// Undoes that where only floats are read.
+bool JoinFakes(Graph& graph) {
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    const Operator op = rewriter.op(id);
+    if (!op.As<op::Dequantise>() || !rewriter.IsReadOnce(op.inputs[0])) return;
+    const auto* quantise = rewriter.ProducedBy<op::Quantise>(op.inputs[0]);
+    if (quantise == nullptr) return;
+    const Operator before = *rewriter.Producer(op.inputs[0]);
+    rewriter.Replace(id, before.name, op::FakeQuantise{quantise->steps}, before.inputs);
+  });
+}
+
+// Rewrites one operator.
+class EightBitFolder {
+ public:
+  EightBitFolder(const Graph& graph, Rewriter& rewriter, OpId id)
+      : graph_(graph), rewriter_(rewriter), id_(id), op_(rewriter.op(id)) {}
+
+  void Run() {
+    if (const auto* quantise = op_.As<op::Quantise>()) {
+      FoldQuantise(quantise->steps);
+    } else if (op_.As<op::Conv>()) {
+      FoldConv();
+    } else if (op_.As<op::QuantBinary>()) {
+      FoldBinaryOfOne();
+    } else if (op_.As<op::Table>()) {
+      FoldTable();
+    } else {
+      SinkDequantise();
+    }
+  }
+
+ private:
+  ValueId Behind(ValueId id) const { return MapBehind(graph_, id); }
+
+  // Quantise(x), by what gives x.
+  void FoldQuantise(const Steps& steps) {
+    const ValueId x = op_.inputs[0];
+    const Operator* producer = rewriter_.Producer(x);
+    if (producer == nullptr) return;
+    if (const ValueId map = Behind(x); map != kNone && graph_.value(map).steps == steps) {
+      rewriter_.ReplaceByValue(id_, map);
+      return;
+    }
+    if (const auto function = OneMapFinder(graph_).Find(x)) {
+      return rewriter_.Replace(id_, TableOf(*function, steps), {function->map});
+    }
+    const Operator before = *producer;
+    if (const auto* conv = before.As<op::QuantConv>()) {
+      if (rewriter_.IsReadOnce(x)) FuseConv(before, *conv, steps);
+    } else if (const auto* binary = before.As<op::Binary>()) {
+      FuseBinary(before, *binary, steps);
+    } else if (const auto* pool = before.As<op::Pool>();
+               pool != nullptr && pool->spec.kind == PoolSpec::Kind::kAverage) {
+      const ValueId map = Behind(before.inputs[0]);
+      if (map == kNone) return;
+      rewriter_.Replace(id_, before.name, op::QuantPool{pool->spec, steps}, {map});
+    } else if (const auto move = AsMove(graph_, before, steps)) {
+      if (rewriter_.IsReadOnce(x)) RaiseQuantise(before, *move, steps);
+    }
+  }
+
+  void FuseConv(const Operator& before, op::QuantConv conv, const Steps& steps) {
+    conv.gives_floats = false;
+    conv.steps = steps;
+    conv.low = steps.low();
+    conv.high = steps.high();
+    const Function function = conv.activation;
+    const bool is_bound = function.kind == Function::Kind::kIdentity ||
+                          function.kind == Function::Kind::kRelu ||
+                          function.kind == Function::Kind::kClip;
+    const bool fits = std::ranges::all_of(conv.scales, [&](float scale) {
+      const float multiplier = scale / steps.scale;
+      return std::isfinite(multiplier) && multiplier >= std::numeric_limits<float>::min();
+    });
+    if (!conv.has_residual && is_bound && fits) {
+      // Rounding keeps the order, so bounds can be taken after it.
+      conv.rounds_sums = true;
+      conv.activation = Function();
+      if (function.kind == Function::Kind::kRelu) conv.low = steps.zero_point;
+      if (function.kind == Function::Kind::kClip) {
+        conv.high = ToSteps(function.beta, steps);
+        conv.low = std::min(ToSteps(function.alpha, steps), conv.high);
+      }
+    }
+    rewriter_.Replace(id_, before.name, std::move(conv), before.inputs);
+  }
+
+  void FuseBinary(const Operator& before, const op::Binary& binary, const Steps& steps) {
+    const ValueId a = Behind(before.inputs[0]);
+    const ValueId b = Behind(before.inputs[1]);
+    if (a == kNone || b == kNone || graph_.value(a).shape != graph_.value(b).shape ||
+        graph_.value(a).channels != graph_.value(b).channels) {
+      return;
+    }
+    rewriter_.Replace(id_, before.name, op::QuantBinary{binary.kind, binary.activation, steps},
+                      {a, b});
+  }
+
+  // Quantise(move(x, …)) becomes move(Quantise(x), …), where that meets 8-bit numbers.
+  void RaiseQuantise(const Operator& before, const Attributes& move, const Steps& steps) {
+    const auto meets = [&](ValueId x) {
+      return Behind(x) != kNone || rewriter_.ProducedBy<op::QuantConv>(x) != nullptr;
+    };
+    if (!std::ranges::any_of(before.inputs, meets)) return;
+    if (std::ranges::any_of(before.inputs,
+                            [&](ValueId x) { return rewriter_.value(x).is_constant(); })) {
+      return;
+    }
+    std::vector<ValueId> maps;
+    for (const ValueId x : before.inputs) {
+      maps.push_back(rewriter_.InsertBefore(id_, rewriter_.value(x).name + ".steps",
+                                            op::Quantise{steps}, {x}));
+    }
+    rewriter_.Replace(id_, before.name, move, std::move(maps));
+  }
+
+  void FoldConv() {
+    if (Behind(op_.inputs[0]) == kNone) return;
+    WholeConv whole = ConvReader(graph_, op_).Read();
+    if (whole.why_not != nullptr) return;
+    std::vector<ValueId> inputs = {Behind(op_.inputs[0])};
+    const auto& conv = *op_.As<op::Conv>();
+    inputs.push_back(rewriter_.AddConstant(graph_.value(op_.inputs[1]).name, whole.shape,
+                                           std::move(whole.weights)));
+    if (conv.has_residual) {
+      const ValueId residual = op_.inputs[conv.has_bias ? 3 : 2];
+      const ValueId map = Behind(residual);
+      inputs.push_back(map == kNone ? residual : map);
+    }
+    rewriter_.Replace(id_, std::move(whole.attributes), std::move(inputs));
+  }
+
+  // A sum, say, of two functions of the same numbers is a function of them.
+  void FoldBinaryOfOne() {
+    const auto& binary = *op_.As<op::QuantBinary>();
+    const OneMapFinder finder(graph_);
+    std::optional<OfOneMap> a = finder.Find(op_.inputs[0]);
+    const std::optional<OfOneMap> b = finder.Find(op_.inputs[1]);
+    if (a->map != b->map) return;
+    for (size_t i = 0; i < a->numbers.size(); ++i) {
+      a->numbers[i] = Apply(binary.activation, Combine(binary.kind, a->numbers[i], b->numbers[i]));
+    }
+    rewriter_.Replace(id_, TableOf(*a, binary.steps), {a->map});
+  }
+
+  // A table of a table.
+  void FoldTable() {
+    const ValueId x = op_.inputs[0];
+    const auto* first = rewriter_.ProducedBy<op::Table>(x);
+    if (first == nullptr) return;
+    op::Table both = *op_.As<op::Table>();
+    for (size_t byte = 0; byte < kBytes; ++byte) {
+      const auto between = static_cast<uint8_t>(first->entries[byte]);
+      both.entries[byte] = op_.As<op::Table>()->entries[between];
+    }
+    const ValueId map = rewriter_.Producer(x)->inputs[0];
+    rewriter_.Replace(id_, std::move(both), {map});
+  }
+
+  // move(Dequantise(x), …) becomes Dequantise(move(x, …)).
+  void SinkDequantise() {
+    if (op_.inputs.empty() || op_.outputs.size() != 1) return;
+    std::vector<ValueId> maps;
+    for (const ValueId x : op_.inputs) {
+      const ValueId map = Behind(x);
+      if (map == kNone || !(graph_.value(map).steps == graph_.value(Behind(op_.inputs[0])).steps)) {
+        return;
+      }
+      maps.push_back(map);
+    }
+    const auto move = AsMove(graph_, op_, graph_.value(maps[0]).steps);
+    if (!move) return;
+    const ValueId moved = rewriter_.InsertBefore(id_, op_.name, *move, std::move(maps));
+    rewriter_.Replace(id_, op_.name + ".floats", op::Dequantise{}, {moved});
+  }
+
+  const Graph& graph_;
+  Rewriter& rewriter_;
+  OpId id_;
+  Operator op_;  // a copy: adding operators moves them
+};
+
+bool FoldEightBits(Graph& graph) {
+  return RewriteEach(
+      graph, [&graph](Rewriter& rewriter, OpId id) { EightBitFolder(graph, rewriter, id).Run(); });
+}
+
+bool RoundsMaps(const Graph& graph) {
+  return std::ranges::any_of(graph.operators, [&](const Operator& op) {
+    return op.As<op::FakeQuantise>() != nullptr && graph.value(op.outputs[0]).is_map();
+  });
+}
+
+}  // namespace
+
+bool pass::ToEightBits(Graph& graph) {
+  if (!RoundsMaps(graph)) return false;
+  SplitFakes(graph);
+  while (FoldEightBits(graph)) {
+  }
+  MergeCommon(graph);
+  JoinFakes(graph);
+  return true;
+}
+
+std::string WhyFloat(const Graph& graph, const Operator& op) {
+  if (op.As<op::Quantise>() || op.As<op::FakeQuantise>() || op.As<op::QuantConv>()) return "";
+  if (op.As<op::Conv>()) {
+    const bool has_steps = !graph.value(op.inputs[1]).step_sizes.empty();
+    if (!has_steps && !StepsBehind(graph, op.inputs[0])) return "";
+    const char* why = ConvReader(graph, op).Read().why_not;
+    return why == nullptr ? "" : why;
+  }
+  const bool is_beside = std::ranges::any_of(
+      op.inputs, [&](ValueId id) { return StepsBehind(graph, id).has_value(); });
+  if (!is_beside) return "";
+  if (!graph.value(op.outputs[0]).is_map()) {
+    return "only maps of four dimensions have an 8-bit form";
+  }
+  if (op.As<op::Linear>() || op.As<op::MatMul>()) {
+    return "matrix products have no 8-bit form yet";
+  }
+  if (const auto* concat = op.As<op::Concat>(); concat != nullptr && concat->axis == 1) {
+    return ComeInFours(graph, op.inputs) ? "its parts are not all quantised alike"
+                                         : "its parts' channels do not come in fours";
+  }
+  if (op.As<op::Resize>()) return "only nearest neighbours have an 8-bit form yet";
+  const bool has_form = op.As<op::Activation>() || op.As<op::Binary>() || op.As<op::Pool>() ||
+                        op.As<op::ScaleShift>();
+  if (has_form) return "not all that it reads and gives is quantised maps of one shape";
+  return "this kind of operator has no 8-bit form yet";
+}
+
+}  // namespace cacheinf

@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/backend/host/cpu_backend.h"
+#include "common/backend/host/reference_backend.h"
+#include "common/exec/model_state.h"
+#include "common/model/passes/passes.h"
+#include "tests/exec/changing_frames.h"
+#include "tests/exec/on_backends.h"
+#include "tests/testing/inside_state.h"
+#include "tests/testing/random_eight_bits.h"
+#include "tests/testing/random_graph.h"
+#include "tests/testing/refusal.h"
+#include "tests/testing/run_graph.h"
+
+// Networks with 8-bit maps, on every host backend: the bits of the reference, whatever was computed
+// before.
+
+namespace cacheinf {
+namespace {
+
+constexpr uint32_t kGraphs = 120;
+
+Graph Optimised(uint32_t seed) {
+  Graph graph = RandomEightBitGraph(seed);
+  Optimise(graph);
+  graph.Validate();
+  return graph;
+}
+
+// By bits, because words of bytes may look like any NaN.
+std::string FirstOtherBits(const std::vector<float>& expected, const std::vector<float>& actual) {
+  if (expected.size() != actual.size()) return "other sizes";
+  for (size_t i = 0; i < expected.size(); ++i) {
+    uint32_t bits[2];
+    std::memcpy(&bits[0], &expected[i], sizeof(float));
+    std::memcpy(&bits[1], &actual[i], sizeof(float));
+    if (bits[0] != bits[1]) return "number " + std::to_string(i);
+  }
+  return "";
+}
+
+class EightBitTest : public OnBackends {
+ protected:
+  void ForEach(const auto& check) {
+    for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed_);
+      graph_ = Optimised(seed_);
+      inputs_ = RandomInputs(graph_, seed_);
+      check();
+    }
+  }
+
+  void ExpectDenseBits(const ModelState& state) {
+    const auto expected = EvaluateDirectly(graph_, inputs_);
+    for (const Operator& op : graph_.operators) {
+      for (const ValueId output : op.outputs) {
+        if (!state.is_kept(output)) continue;
+        ASSERT_EQ(FirstOtherBits(expected[output], Numbers(state, output)), "")
+            << KindName(op) << " '" << op.name << "'";
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, EightBitTest,
+                         testing::Values(kReference, BackendChoice{"cpu", 1},
+                                         BackendChoice{"cpu_3_threads", 3},
+                                         BackendChoice{"cpu_scalar", 1, Scheme::kDirect, true}),
+                         BackendName);
+
+TEST_P(EightBitTest, ADenseRunHasTheBitsOfTheReference) {
+  ForEach([&] {
+    const auto state = MakeState({{}, Keep::kAll});
+    SetInputs(*state, inputs_);
+    state->Run();
+    ExpectDenseBits(*state);
+  });
+}
+
+// Only what a change reaches is computed, or stored where a bit differs.
+TEST_P(EightBitTest, FramesThatChangeInPartHaveTheBitsOfADenseRun) {
+  ForEach([&] {
+    std::mt19937 random(seed_);
+    const auto state =
+        MakeState({RandomValues(graph_, random), seed_ % 2 == 0 ? Keep::kAll : Keep::kChosen});
+    SetInputs(*state, inputs_);
+    state->Run();
+    for (int frame = 0; frame < 4 && !HasFailure(); ++frame) {
+      const std::vector<Tensor> next = NextFrame(inputs_, random);
+      const ChangedMasks changed(inputs_, next);
+      inputs_ = next;
+      SetInputs(*state, inputs_);
+      ChangePolicy policy;
+      InsideState::RunChanged(*state, changed.views(), policy, {});
+      ExpectDenseBits(*state);
+    }
+  });
+}
+
+TEST(EightBitGraphsTest, HaveOperatorsOfEveryKindAndStayNearTheirFloats) {
+  std::set<std::string> kinds;
+  for (uint32_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Graph floats = RandomEightBitGraph(seed);
+    const Graph graph = Optimised(seed);
+    for (const Operator& op : graph.operators) kinds.insert(KindName(op));
+    const std::vector<Tensor> inputs = RandomInputs(graph, seed);
+    const auto expected = EvaluateDirectly(floats, inputs);
+    const auto actual = EvaluateDirectly(graph, inputs);
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      const auto& a = expected[floats.outputs[i]];
+      const auto& b = actual[graph.outputs[i]];
+      ASSERT_EQ(a.size(), b.size());
+      double error = 0.0;
+      double size = 1e-6;
+      for (size_t k = 0; k < a.size(); ++k) {
+        error += std::fabs(double{a[k]} - b[k]);
+        size += std::fabs(double{a[k]});
+      }
+      // A number on the edge between two steps may fall to either side.
+      EXPECT_LT(error / size, 0.02) << "output " << i;
+    }
+  }
+  for (const char* kind :
+       {"quantise", "dequantise", "quant_conv", "table", "quant_add", "quant_multiply",
+        "quant_max_pool", "quant_average_pool", "concat", "slice", "resize_nearest"}) {
+    EXPECT_TRUE(kinds.count(kind)) << kind;
+  }
+}
+
+TEST(EightBitRefusalsTest, GpusWarpsAndSharedRowsAreRefusedInASentence) {
+  const Graph graph = Optimised(1);
+  ASSERT_TRUE(HasEightBitMaps(graph));
+  EXPECT_NE(RefusalOf([&] {
+              MakeState(graph, MakeEmulatedCudaBackend(1));
+            }).find("computes 8-bit numbers, which GPUs cannot do here yet"),
+            std::string::npos);
+  StateOptions options{{}, Keep::kAll};
+  options.moves = true;
+  EXPECT_NE(RefusalOf([&] { MakeReferenceState(graph, options); }).find("cannot be warped"),
+            std::string::npos);
+  options.moves = false;
+  options.trades = true;
+  EXPECT_NE(RefusalOf([&] { MakeReferenceState(graph, options); }).find("cannot be shared"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace cacheinf
