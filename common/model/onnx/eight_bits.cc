@@ -171,13 +171,13 @@ void FoldDequantize(OnnxNode& node) {
   const HostTensor& x = node.Constant(0);
   if (x.type() != HostTensor::Type::kInteger) node.Fail("it reads numbers that are not integers");
   const Scaling scaling = ReadScaling(node, x.element_type());
-  const auto [low, high] = LimitsOf(scaling.element_type);
+  const std::pair<int64_t, int64_t> limits = LimitsOf(scaling.element_type);
   node.Charge(x.shape(), HostTensor::Type::kFloat);
   std::vector<float> numbers(x.integers().size());
   bool fits = true;
   ForEachScaled(x.shape(), scaling, [&](size_t i, size_t entry) {
     const int64_t q = x.integers()[i];
-    fits = fits && q >= low && q <= high;
+    fits = fits && q >= limits.first && q <= limits.second;
     numbers[i] = scaling.scales[entry] * static_cast<float>(q - scaling.zero_points[entry]);
   });
   if (!fits) node.Fail("numbers that ", ElementTypeName(scaling.element_type), " does not have");
