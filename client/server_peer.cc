@@ -25,12 +25,15 @@ std::string NameOf(const std::string& robot) {
   return robot.empty() ? name.data() : fmt::format("{}/{}", name.data(), robot);
 }
 
+LinkAddress AddressOf(const ServerLinkConfig& config) {
+  return ParseLinkAddress("--server", config.address,
+                          {config.name_server, config.robot_key, config.server_key});
+}
+
 }  // namespace
 
 void CheckAddress(const ServerLinkConfig& config) {
-  if (config.address.empty()) return;
-  const LinkAddress address = ParseLinkAddress("--server", config.address, config.name_server);
-  if (!address.name.empty()) (void)ReadNameServer(address.name_server);
+  if (!config.address.empty()) LinkConnector::Check(AddressOf(config));
 }
 
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
@@ -38,9 +41,7 @@ ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const
     : clock_(clock),
       name_(NameOf(config.robot)),
       model_(PackForServers(graph)),
-      connector_(connect ? nullptr
-                         : std::make_unique<MpiConnector>(
-                               ParseLinkAddress("--server", config.address, config.name_server))),
+      connector_(connect ? nullptr : std::make_unique<LinkConnector>(AddressOf(config))),
       connect_(connect ? std::move(connect) : [this] { return connector_->Poll(); }),
       link_shape_(ParseEmulation(config.emulate).link),
       pause_(kFirstPause) {}

@@ -12,7 +12,7 @@
 #include "common/link/channel.h"
 #include "common/link/delay_line.h"
 #include "common/link/link.h"
-#include "common/link/mpi_link.h"
+#include "common/link/link_ends.h"
 #include "common/model/graph/graph.h"
 #include "common/pair/server_connection.h"
 
@@ -50,7 +50,7 @@ class ServerPeer {
   const Clock& clock_;
   const std::string name_;  // of the robot
   const MappedFile model_;
-  std::unique_ptr<MpiConnector> connector_;  // unless there is another way to connect
+  std::unique_ptr<LinkConnector> connector_;  // unless there is another way to connect
   const ConnectToServer connect_;
   const std::optional<LinkShape> link_shape_;
   std::unique_ptr<Channel> channel_;

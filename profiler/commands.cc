@@ -220,9 +220,13 @@ struct LinkOptions {
   void AddTo(CLI::App& app) {
     CLI::App* command =
         app.add_subcommand("link", "Measure the link to a server, by message size.");
-    command->add_option("--server", link.server, "mpi or mpi:NAME, as the server's --listen")
+    command
+        ->add_option("--server", link.server,
+                     "tcp://HOST:PORT, mpi or mpi:NAME, as the server's --listen")
         ->required();
     command->add_option("--name-server", link.name_server, "the name server's file");
+    command->add_option("--robot-key", link.robot_key, "a listed robot's secret key, for tcp://");
+    command->add_option("--server-key", link.server_key, "the server's public key, for tcp://");
     command->add_option("--emulate", link.emulate,
                         "emulate a narrow link from here to the server, such as 20mbit,3ms");
     command->add_option("--server-wait", link.wait_s, "seconds to wait for the server")

@@ -17,7 +17,7 @@
 #include "common/link/address.h"
 #include "common/link/channel.h"
 #include "common/link/emulated_link.h"
-#include "common/link/mpi_link.h"
+#include "common/link/link_ends.h"
 #include "common/pair/link_probe.h"
 #include "common/pair/say.h"
 
@@ -29,7 +29,7 @@ using LinkJson = nlohmann::ordered_json;
 constexpr std::array<size_t, 10> kSizes = {1,      10,     100,     1'000,   3'000,
                                            10'000, 30'000, 100'000, 300'000, 1'000'000};
 
-std::unique_ptr<Link> Connect(const LinkCommand& command, MpiConnector& connector,
+std::unique_ptr<Link> Connect(const LinkCommand& command, LinkConnector& connector,
                               const Clock& clock, const std::atomic<bool>& stop) {
   const std::chrono::duration<double> wait(command.wait_s);
   const auto until = clock.Now() + wait;
@@ -100,7 +100,8 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
                            const std::atomic<bool>& stop) {
   std::optional<LinkShape> shape;
   if (!command.emulate.empty()) shape = ParseLinkShape(command.emulate);
-  MpiConnector connector(ParseLinkAddress("--server", command.server, command.name_server));
+  LinkConnector connector(ParseLinkAddress(
+      "--server", command.server, {command.name_server, command.robot_key, command.server_key}));
   std::unique_ptr<Link> link = Connect(command, connector, clock, stop);
   if (shape) link = EmulateLink(std::move(link), *shape, clock);
   Channel channel(std::move(link), clock);

@@ -10,10 +10,12 @@
 namespace cacheinf {
 
 struct LinkCommand {
-  std::string server;       // mpi or mpi:NAME
+  std::string server;       // common/link/address.h
   std::string name_server;  // the name server's file; empty: the default
-  std::string emulate;      // ParseLinkShape, for what leaves here
-  double wait_s = 10;       // for the server
+  std::string robot_key;    // common/config/server_link_config.h, as the next
+  std::string server_key;
+  std::string emulate;  // ParseLinkShape, for what leaves here
+  double wait_s = 10;   // for the server
   int rounds = 9;
   std::filesystem::path out;  // JSON; empty: none
 };

@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
+#include <iostream>
 #include <memory>
+#include <string>
 
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
@@ -9,7 +11,8 @@
 #include "common/base/program.h"
 #include "common/config/config_options.h"
 #include "common/link/address.h"
-#include "common/link/mpi_link.h"
+#include "common/link/keys.h"
+#include "common/link/link_ends.h"
 #include "server/server.h"
 #include "server/server_config.h"
 
@@ -20,16 +23,27 @@ int Run(int argc, char** argv) {
   CLI::App app(
       "CacheInf's server: computes for robots, and keeps what it computed from frame to frame.",
       "cacheinf-server");
+  std::string key_name;
+  CLI::App* const keygen =
+      app.add_subcommand("keygen", "Make a key pair: NAME.key, which is secret, and NAME.pub.");
+  keygen->add_option("NAME", key_name, "a path without an ending")->required();
   ServerConfig config;
   ConfigOptions options;
   options.AddTo(app, config.Fields());
   if (const auto exit_code = ParseCommandLine(app, CACHEINF_VERSION, argc, argv)) return *exit_code;
+  if (keygen->parsed()) {
+    WriteKeyPair(MakeKeyPair(), key_name);
+    std::cout << key_name << ".key is this machine's secret; " << key_name
+              << ".pub is for the other machines\n";
+    return 0;
+  }
   config.Load(options);
   if (options.Print(app.get_name(), ServerConfig().Fields(), config.Fields())) return 0;
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
-  MpiListener listener(ParseLinkAddress("--listen", config.listen, config.name_server));
+  LinkListener listener(
+      ParseLinkAddress("--listen", config.listen, {config.name_server, config.key, config.robots}));
   if (!config.emulate.empty()) LogInfo("emulated: " + config.emulate);
   LogInfo("robots may come");
   std::atomic<bool> have_all_left = false;

@@ -18,15 +18,26 @@ constexpr uint64_t kLargestFile = 1 << 20;
 FieldTable ServerConfig::Fields() {
   return {
       Field{"listen", &listen,
-            "How robots find the server: mpi within one mpirun, or mpi:NAME through a name server. "
-            "scripts/name-server starts one.",
-            "Set a name if robots are started separately."}
+            "Where robots find the server: tcp://HOST:PORT, mpi within one mpirun, or mpi:NAME "
+            "through a name server. HOST is an address or interface of this machine, or * for all; "
+            "port 0 lets the system choose.",
+            "Set it if robots are started separately."}
           .Flag("--listen"),
       Field{"name_server", &name_server,
             "The name server's file. By default $CACHEINF_NAME_SERVER, else name-server in "
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it if several name servers run on one machine."}
           .Flag("--name-server"),
+      Field{"key", &key,
+            "The file of the server's secret key, which cacheinf-server keygen writes. Robots need "
+            "the public one.",
+            "Set it for tcp:// to other machines."}
+          .Flag("--key"),
+      Field{"robots", &robots,
+            "The file that lists the robots that may come, a public key and a name a line. A key "
+            "that is struck from it is cut off within a second.",
+            "Set it for tcp:// to other machines."}
+          .Flag("--robots"),
       Field{"backend", MakeChoice(backend), kBackendHelp,
             "Use cuda on a machine with a GPU. A lower precision is for robots in mode remote, or "
             "whose policy is not exact."}
@@ -80,7 +91,7 @@ void ServerConfig::Load(const ConfigOptions& options) {
   options.Override(Fields());
   CheckBounds("configuration", Fields());
   if (models.empty()) models = (CacheFolder() / "served-models").string();
-  ParseLinkAddress("--listen", listen, name_server);
+  ParseLinkAddress("--listen", listen, {name_server, key, robots});
   ParseEmulation(emulate);
 }
 

@@ -14,6 +14,8 @@ class ConfigOptions;
 struct ServerConfig {
   std::string listen = "mpi";
   std::string name_server;  // empty: the default file
+  std::string key;          // the server's key pair, a file; empty: none
+  std::string robots;       // the list of robots' public keys, a file; empty: none
   RobotConfig::Backend backend = RobotConfig::Backend::kCpu;
   int threads = 0;     // 0: one per core
   std::string models;  // folder

@@ -36,8 +36,9 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
                              : commands.empty()               ? "argument"
                                                               : "command";
     throw InputError("unknown " + kind + " \"" + unknown.front() +
-                     (commands.empty() ? "\"; see --help"
-                                       : "\"; commands: " + CLI::detail::join(commands, ", ")));
+                     (commands.empty() || kind == "option"
+                          ? "\"; see --help"
+                          : "\"; commands: " + CLI::detail::join(commands, ", ")));
   }
 }
 

@@ -331,11 +331,13 @@ void RobotConfig::ChangePaths(const std::function<std::string(const std::string&
     output.answers = changed(output.answers);
   }
   for (std::string& smaller : smaller_models) smaller = changed(smaller);
-  for (std::string* path :
-       {&model, &model_config.decoder.class_names_file, &output.dump_outputs, &output.overlay,
-        &output.picture, &output.summary, &record.folder, &server.name_server, &server.schedule}) {
+  for (std::string* path : {&model, &model_config.decoder.class_names_file, &output.dump_outputs,
+                            &output.overlay, &output.picture, &output.summary, &record.folder,
+                            &server.name_server, &server.robot_key, &server.schedule}) {
     if (!path->empty()) *path = changed(*path);
   }
+  const bool is_key = server.server_key.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_key) server.server_key = changed(server.server_key);
   for (std::string& input : inputs) {
     const size_t value = input.find('=') + 1;  // 0: it only goes on with a list of numbers
     if (value > 0 && input.ends_with(".npy")) {

@@ -5,7 +5,8 @@ namespace cacheinf {
 FieldTable ServerLinkConfig::Fields() {
   return {
       Field{"address", &address,
-            "The server's address: mpi within one mpirun, or mpi:NAME of a server that listens.",
+            "The server's address: tcp://HOST:PORT, mpi within one mpirun, or mpi:NAME. A name "
+            "server knows NAME.",
             "Set it for these modes. Without the server the robot answers alone, as in mode "
             "\"cache\"."}
           .Flag("--server"),
@@ -15,6 +16,16 @@ FieldTable ServerLinkConfig::Fields() {
           "name-server in ${CACHEINF_CACHE:-~/.cache/cacheinf}.",
           "Set it if there are several."}
           .Flag("--name-server"),
+      Field{"robot_key", &robot_key,
+            "The file of this robot's secret key, which cacheinf-server keygen writes. The "
+            "server's list of robots needs the public one.",
+            "Set it for tcp:// to another machine."}
+          .Flag("--robot-key"),
+      Field{"server_key", &server_key,
+            "The server's public key, or the file that keygen wrote it to. The robot talks to no "
+            "other server.",
+            "Set it for tcp:// to another machine."}
+          .Flag("--server-key"),
       Field{"wait", &wait_s,
             "Seconds to wait at the start until the server is ready; 0: answer alone until then. "
             "In mode \"cacheinf\" it is ready once it has sent a plan.",

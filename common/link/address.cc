@@ -1,19 +1,28 @@
 #include "common/link/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "common/base/cache_folder.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/number_text.h"
 
 namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kTcp = "tcp://";
 constexpr size_t kLongestName = 64;
+constexpr size_t kLongestHost = 253;
+constexpr int kLargestPort = 65535;
 constexpr uint64_t kLargestFile = 4096;
 
 bool IsNameCharacter(char c) {
@@ -26,16 +35,55 @@ std::string FromEnvironment(const char* variable) {
   return value == nullptr ? "" : value;
 }
 
+bool IsHost(const std::string& host) {
+  if (host == "*") return true;
+  if (!host.starts_with('[')) {
+    return !host.empty() && host.size() <= kLongestHost &&
+           std::ranges::all_of(host, IsNameCharacter);
+  }
+  in6_addr ignored;
+  return host.ends_with(']') &&
+         inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &ignored) == 1;
+}
+
+void ParseTcp(const std::string& option, const std::string& text, LinkAddress* address) {
+  const size_t begin = kTcp.size();
+  const size_t colon = std::max(text.rfind(':'), begin);
+  const std::optional<int> port =
+      NumberIn<int>(std::string_view(text).substr(std::min(colon + 1, text.size())));
+  address->host = text.substr(begin, colon - begin);
+  if (!port || *port < 0 || *port > kLargestPort || !IsHost(address->host)) {
+    throw InputError(option, ": \"", text,
+                     "\" is not tcp://HOST:PORT; a host is a name, an IPv4 address or an IPv6 one "
+                     "in brackets");
+  }
+  address->port = *port;
+}
+
 }  // namespace
 
+bool LinkAddress::is_loopback() const {
+  in_addr number = {};
+  const bool is_number = inet_pton(AF_INET, host.c_str(), &number) == 1;
+  return (is_number && ntohl(number.s_addr) >> 24 == IN_LOOPBACKNET) || host == "localhost" ||
+         host == "[::1]";
+}
+
+std::string LinkAddress::endpoint() const { return kTcp + host + ":" + std::to_string(port); }
+
 LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
-                             const fs::path& name_server) {
+                             const LinkFiles& files) {
+  LinkAddress address;
+  address.files = files;
+  if (text.starts_with(kTcp)) {
+    ParseTcp(option, text, &address);
+    return address;
+  }
   const size_t colon = text.find(':');
   if (text.substr(0, colon) != "mpi") {
-    throw InputError(option, " takes mpi or mpi:NAME, not \"", text, "\"");
+    throw InputError(option, " takes mpi, mpi:NAME or tcp://HOST:PORT, not \"", text, "\"");
   }
-  LinkAddress address;
-  address.name_server = name_server.empty() ? DefaultNameServerFile() : name_server;
+  if (files.name_server.empty()) address.files.name_server = DefaultNameServerFile();
   if (colon == std::string::npos) return address;
   address.name = text.substr(colon + 1);
   if (address.name.empty() || address.name.size() > kLongestName ||

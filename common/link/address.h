@@ -6,16 +6,32 @@
 
 namespace cacheinf {
 
-// Where a server listens and a robot finds it.
-struct LinkAddress {
-  std::string name;                   // empty: within the same mpirun
-  std::filesystem::path name_server;  // the name server's file; unused without a name
+// Files that an address needs; empty: the default, or none.
+struct LinkFiles {
+  std::filesystem::path name_server{};
+  std::filesystem::path key{};  // the own secret key
+  std::string trusted{};  // a server: the list of robots; a robot: the server's public key or its
+                          // file (common/link/keys.h)
 };
 
-// Parses an argument of --listen or --server: mpi or mpi:NAME. An empty `name_server` means the
-// default. Throws InputError naming the option.
+// Where a server listens and a robot finds it: over MPI, or, if there is a host, over ZeroMQ.
+struct LinkAddress {
+  std::string name;  // empty: within the same mpirun
+  std::string host;  // a name, an IPv4 address, an IPv6 one in brackets, or * for all of a server's
+  int port = 0;
+  LinkFiles files;
+
+  bool is_tcp() const { return !host.empty(); }
+  // Whether nobody but this machine can be at the other end.
+  bool is_loopback() const;
+  // "tcp://HOST:PORT".
+  std::string endpoint() const;
+};
+
+// Parses an argument of --listen or --server: mpi, mpi:NAME or tcp://HOST:PORT. An empty
+// `files.name_server` means the default. Throws InputError naming the option.
 LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
-                             const std::filesystem::path& name_server = {});
+                             const LinkFiles& files = {});
 
 // Returns $CACHEINF_NAME_SERVER, else name-server in ${CACHEINF_CACHE:-~/.cache/cacheinf}, where
 // scripts/name-server writes it.

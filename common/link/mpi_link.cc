@@ -67,7 +67,7 @@ MpiConnector::MpiConnector(const LinkAddress& address, const MpiLimits& limits)
   if (address.name.empty()) {
     state_->world = MpiWorld::Join(false);
   } else {
-    CheckedNameServer(address.name_server);
+    CheckedNameServer(address.files.name_server);
   }
   LogLibrary();
 }
@@ -98,7 +98,8 @@ std::unique_ptr<Link> MpiConnector::Poll() {
 
 void MpiConnector::State::Try() {
   try {
-    child = MpiChild::Connect(CheckedNameServer(address.name_server).uri, address.name, limits);
+    child =
+        MpiChild::Connect(CheckedNameServer(address.files.name_server).uri, address.name, limits);
   } catch (const std::runtime_error& error) {
     problem = error.what();
     next_try = steady_clock::now() + kFirstPause;
@@ -135,7 +136,7 @@ MpiListener::MpiListener(const LinkAddress& address, const MpiLimits& limits)
   }
   state_->address = address;
   state_->limits = limits;
-  state_->name_server = CheckedNameServer(address.name_server);
+  state_->name_server = CheckedNameServer(address.files.name_server);
   state_->knocks.emplace();
   state_->Publish();
   const MpiChild& publisher = *state_->publisher;
@@ -177,7 +178,7 @@ void MpiListener::State::KeepPublished() {
   if (child_state == MpiChild::State::kStarting) return;
   try {
     const bool has_failed = child_state == MpiChild::State::kGone;
-    const NameServer current = CheckedNameServer(address.name_server);
+    const NameServer current = CheckedNameServer(address.files.name_server);
     if (current.uri == name_server.uri && !has_failed) return;
     if (has_failed) {
       LogWarning("the name " + address.name + " is not published: " + publisher->sentence());

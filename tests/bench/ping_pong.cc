@@ -116,7 +116,8 @@ void AddRows(const std::string& layer, const std::function<void(const std::vecto
 
 void BenchPingPong(const BenchOptions& options, BenchReport* report) {
   const NameServerOfOurOwn name_server;
-  const LinkAddress address{"ping-pong", name_server.file()};
+  const LinkAddress address =
+      ParseLinkAddress("--listen", "mpi:ping-pong", {.name_server = name_server.file()});
   MpiListener listener(address);
   MpiConnector connector(address);
   Ends ends = ConnectBy(&listener, &connector);

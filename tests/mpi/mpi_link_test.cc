@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "common/base/error.h"
-#include "tests/mpi/exchange.h"
+#include "tests/link/exchange.h"
 #include "tests/testing/command.h"
 #include "tests/testing/places.h"
 #include "tests/testing/process.h"
@@ -88,7 +88,7 @@ class ApartTest : public testing::Test {
     if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = folder;
     address_.name = "lab";
-    address_.name_server = folder_ / "name-server";
+    address_.files.name_server = folder_ / "name-server";
     NameServerScript("start");
   }
 
@@ -99,19 +99,19 @@ class ApartTest : public testing::Test {
 
   void NameServerScript(const std::string& command) const {
     const CommandResult result = RunCommand(
-        {SourceFolder() / "scripts/name-server", command, "--file", address_.name_server});
+        {SourceFolder() / "scripts/name-server", command, "--file", address_.files.name_server});
     EXPECT_EQ(result.exit_code, 0) << result.error;
   }
 
   void KillNameServer() const {
-    std::ifstream file(address_.name_server);
+    std::ifstream file(address_.files.name_server);
     std::string line;
     for (int i = 0; i < 3; ++i) std::getline(file, line);
     kill(std::stoi(line), SIGKILL);
   }
 
   std::vector<std::string> Peer(const std::string& role, int packets) const {
-    return {ProgramPath("mpi_peer"), role, "mpi:lab", address_.name_server,
+    return {ProgramPath("mpi_peer"), role, "mpi:lab", address_.files.name_server,
             std::to_string(packets)};
   }
 
@@ -265,20 +265,20 @@ TEST_F(ApartTest, DeadNameServerDelaysNobodyAndANewOneIsFound) {
 }
 
 TEST_F(ApartTest, RefusesAnotherOpenMpi) {
-  const NameServer real = ReadNameServer(address_.name_server);
-  fs::rename(address_.name_server, folder_ / "real");
-  std::ofstream(address_.name_server) << real.uri << "\nOpen MPI v4.1.8, package: other\n";
+  const NameServer real = ReadNameServer(address_.files.name_server);
+  fs::rename(address_.files.name_server, folder_ / "real");
+  std::ofstream(address_.files.name_server) << real.uri << "\nOpen MPI v4.1.8, package: other\n";
   const std::string refusal = RefusalOf([this] { const MpiConnector connector(address_); });
   EXPECT_NE(refusal.find("run scripts/setup --mpi"), std::string::npos) << refusal;
   EXPECT_THROW(MpiListener{address_}, InputError);
-  fs::rename(folder_ / "real", address_.name_server);
+  fs::rename(folder_ / "real", address_.files.name_server);
 }
 
 TEST_F(ApartTest, NeedsANameServer) {
   LinkAddress nowhere = address_;
-  nowhere.name_server = folder_ / "nothing";
+  nowhere.files.name_server = folder_ / "nothing";
   EXPECT_THROW(MpiConnector{nowhere}, InputError);
-  std::ofstream(nowhere.name_server) << "1.0;tcp://127.0.0.1:9\n";
+  std::ofstream(nowhere.files.name_server) << "1.0;tcp://127.0.0.1:9\n";
   EXPECT_THROW(MpiListener{nowhere}, InputError);
 }
 

@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/program.h"
 #include "common/link/mpi_link.h"
-#include "tests/mpi/exchange.h"
+#include "tests/link/exchange.h"
 
 // A robot or a server that only exchanges packets, for the tests of MPI.
 //
@@ -65,7 +65,7 @@ int Drive(const LinkAddress& address, int packets, int links) {
 int Run(const std::vector<std::string>& words) {
   if (words.size() < 4)
     throw InputError("mpi_peer server|robot ADDRESS NAME_SERVER PACKETS [LINKS]");
-  const LinkAddress address = ParseLinkAddress("ADDRESS", words[1], words[2]);
+  const LinkAddress address = ParseLinkAddress("ADDRESS", words[1], {.name_server = words[2]});
   const int packets = std::stoi(words[3]);
   if (words[0] == "server") return Serve(address, packets);
   return Drive(address, packets, words.size() > 4 ? std::stoi(words[4]) : 1);

@@ -33,27 +33,6 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-bool ComesTrue(const std::function<bool()>& holds) {
-  const auto until = steady_clock::now() + kLong;
-  while (!holds()) {
-    if (steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  return true;
-}
-
-int CountOf(const std::string& word, const std::string& text) {
-  int count = 0;
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
-// The number behind "KEY": in a line of JSON.
-double NumberIn(const std::string& line, const std::string& key) {
-  const size_t at = line.find('"' + key + "\":");
-  return at == line.npos ? -1 : std::stod(line.substr(at + key.size() + 3));
-}
-
 class Apart : public FolderTest {
  protected:
   Apart() {
@@ -101,17 +80,8 @@ class Apart : public FolderTest {
            how;
   }
 
-  // Waits for `count` more answers, all with a server's part or all without.
   bool AnswersCome(bool are_served, int count = 30) const {
-    const size_t begin = LinesOf(folder_ / "answers").size();
-    return ComesTrue([&] {
-      const std::vector<std::string> lines = LinesOf(folder_ / "answers");
-      int row = 0;
-      for (size_t i = begin; i < lines.size() && row < count; ++i) {
-        row = IsServed(lines[i]) == are_served ? row + 1 : 0;
-      }
-      return row >= count;
-    });
+    return cacheinf::AnswersCome(folder_ / "answers", are_served, count);
   }
 
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/base/file.h"
@@ -78,6 +80,40 @@ inline std::vector<std::string> LinesOf(const std::filesystem::path& file) {
 
 // Whether a server had a part in an answer.
 inline bool IsServed(const std::string& line) { return line.find("\"server\"") != line.npos; }
+
+inline bool ComesTrue(const std::function<bool()>& holds) {
+  const auto until = std::chrono::steady_clock::now() + kLong;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+inline int CountOf(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// The number behind "KEY": in a line of JSON.
+inline double NumberIn(const std::string& line, const std::string& key) {
+  const size_t at = line.find('"' + key + "\":");
+  return at == line.npos ? -1 : std::stod(line.substr(at + key.size() + 3));
+}
+
+// Waits for `count` more lines in a robot's answers, all with a server's part or all without.
+inline bool AnswersCome(const std::filesystem::path& answers, bool are_served, int count = 30) {
+  const size_t begin = LinesOf(answers).size();
+  return ComesTrue([&] {
+    const std::vector<std::string> lines = LinesOf(answers);
+    int row = 0;
+    for (size_t i = begin; i < lines.size() && row < count; ++i) {
+      row = IsServed(lines[i]) == are_served ? row + 1 : 0;
+    }
+    return row >= count;
+  });
+}
 
 }  // namespace cacheinf
 

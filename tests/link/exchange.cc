@@ -1,4 +1,4 @@
-#include "tests/mpi/exchange.h"
+#include "tests/link/exchange.h"
 
 #include <chrono>
 #include <cstring>

@@ -1,5 +1,5 @@
-#ifndef CACHEINF_TESTS_MPI_EXCHANGE_H_
-#define CACHEINF_TESTS_MPI_EXCHANGE_H_
+#ifndef CACHEINF_TESTS_LINK_EXCHANGE_H_
+#define CACHEINF_TESTS_LINK_EXCHANGE_H_
 
 #include <cstdint>
 #include <string>
@@ -33,4 +33,4 @@ std::string FaultOf(Link* link);
 
 }  // namespace cacheinf
 
-#endif  // CACHEINF_TESTS_MPI_EXCHANGE_H_
+#endif  // CACHEINF_TESTS_LINK_EXCHANGE_H_

@@ -1,0 +1,156 @@
+// Robot and server as programs that know each other by their keys, over ZeroMQ.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/file.h"
+#include "common/model/graph/pack.h"
+#include "tests/server/programs.h"
+#include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/process.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+class Tcp : public FolderTest {
+ protected:
+  Tcp() {
+    WritePack(*graph_, folder_ / "model");
+    for (const char* const name : {"server", "arm"}) {
+      EXPECT_EQ(Keygen(name).exit_code, 0);
+    }
+    List();
+  }
+
+  CommandResult Keygen(const std::string& name) const {
+    return RunCommand({ProgramPath("cacheinf-server"), "keygen", Path(name)});
+  }
+
+  void List() const { fs::copy_file(Path("arm.pub"), Path("robots")); }
+
+  // At the port of the last one, if there was one.
+  std::unique_ptr<Process> StartServer() {
+    auto server = std::make_unique<Process>(
+        Server(folder_ / "models", {"--listen", "tcp://127.0.0.1:" + std::to_string(port_), "--key",
+                                    Path("server.key"), "--robots", Path("robots")}));
+    EXPECT_TRUE(server->HasPrinted("robots may come", kLong)) << server->output();
+    const std::string output = server->output();
+    const std::string where = "tcp://127.0.0.1:";
+    port_ = std::stoi(output.substr(output.find(where) + where.size()));
+    return server;
+  }
+
+  Arguments Robot(int frames, const std::string& outputs, const Arguments& how) const {
+    return ExactRobot(folder_,
+                      "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames),
+                      outputs, how);
+  }
+
+  Arguments ToServer() const {
+    return {"--server",     "tcp://127.0.0.1:" + std::to_string(port_),
+            "--robot-key",  Path("arm.key"),
+            "--server-key", Path("server.pub")};
+  }
+
+  const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
+  int port_ = 0;
+};
+
+TEST_F(Tcp, AnswersHaveTheDenseRunsBits) {
+  Process dense(Robot(12, "dense", {"--mode", "dense"}));
+  EXPECT_EQ(dense.Wait(kLong), 0) << dense.output();
+  const auto server = StartServer();
+  const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
+  for (const Arguments& how :
+       {Arguments{"--mode", "remote", "--codec", "png", "--server-mode", "cache"},
+        Arguments{"--mode", "split", "--cut", inner + ":0.3", "--slice-codec", "zstd"}}) {
+    SCOPED_TRACE(how[1]);
+    Process robot(Robot(12, how[1], ToServer() + Arguments{"--server-wait", "10"} + how));
+    EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+    EXPECT_EQ(FilesIn(folder_ / how[1]), FilesIn(folder_ / "dense"));
+    const std::vector<std::string> lines = LinesOf(folder_ / (how[1] + ".jsonl"));
+    EXPECT_EQ(std::ranges::count_if(lines, IsServed), 12) << robot.output();
+  }
+  server->Signal(SIGTERM);
+  EXPECT_EQ(server->Wait(kLong), 0) << server->output();
+}
+
+TEST_F(Tcp, ARobotOutlivesItsServerAndUsesTheNextUntilItsKeyIsStruck) {
+  auto server = StartServer();
+  Process robot(Robot(100'000'000, "outputs",
+                      ToServer() + Arguments{"--mode", "remote", "--codec", "png", "--check", "7",
+                                             "--summary", Path("summary")}));
+  const fs::path answers = folder_ / "outputs.jsonl";
+  ASSERT_TRUE(AnswersCome(answers, true)) << robot.output();
+  server->Signal(SIGKILL);
+  EXPECT_TRUE(robot.HasPrinted("answers alone: the connection was lost", milliseconds(3000)))
+      << robot.output();
+  ASSERT_TRUE(AnswersCome(answers, false)) << robot.output();
+  server = StartServer();
+  ASSERT_TRUE(AnswersCome(answers, true)) << robot.output();
+
+  std::ofstream(Path("robots"), std::ios::trunc) << "# nobody\n";
+  EXPECT_TRUE(server->HasPrinted("left: its key was struck from the list", milliseconds(3000)))
+      << server->output();
+  EXPECT_TRUE(robot.HasPrinted("does not have this robot's key in its list", kLong))
+      << robot.output();
+  ASSERT_TRUE(AnswersCome(answers, false)) << robot.output();
+  robot.Signal(SIGTERM);
+  EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+
+  const std::vector<std::string> lines = LinesOf(answers);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    ASSERT_EQ(NumberIn(lines[i], "frame"), i);
+    ASSERT_LT(NumberIn(lines[i], "latency_ms"), 1000) << lines[i];
+  }
+  const std::string summary = ReadFile(Path("summary"));
+  EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
+}
+
+TEST_F(Tcp, TheLinkIsMeasured) {
+  const auto server = StartServer();
+  const CommandResult result =
+      RunCommand(Arguments{ProgramPath("cacheinf-profile"), "link", "--rounds", "3"} + ToServer());
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("A robot's estimate:"), std::string::npos) << result.out;
+}
+
+// Exit code 2, and one sentence.
+void ExpectRefusal(const CommandResult& result, const std::string& sentence) {
+  EXPECT_EQ(result.exit_code, 2) << result.error;
+  EXPECT_NE(result.error.find(sentence), std::string::npos) << result.error;
+  EXPECT_EQ(std::ranges::count(result.error, '\n'), 1) << result.error;
+}
+
+TEST_F(Tcp, WhatIsNotSafeIsRefused) {
+  ExpectRefusal(Keygen("server"), "is there already: give the key another name");
+  const auto server = [&](const Arguments& how) {
+    return RunCommand(Server(folder_ / "models", how + Arguments{"--once", "--wait", "0.2"}));
+  };
+  const Arguments all = {"--listen", "tcp://*:0"};
+  ExpectRefusal(server(all), "without them a server listens to its own machine only");
+  const Arguments with_keys = all + Arguments{"--key", Path("server.key"), "--robots"};
+  ExpectRefusal(server(with_keys + Arguments{Path("none")}), "none: no such file");
+  fs::permissions(Path("server.key"), fs::perms::group_read, fs::perm_options::add);
+  ExpectRefusal(server(with_keys + Arguments{Path("robots")}), "chmod 600");
+  ExpectRefusal(RunCommand(Robot(1, "outputs", {"--server", "tcp://lab:5588"})),
+                "needs --robot-key");
+  ExpectRefusal(RunCommand(Robot(1, "outputs", {"--server", "tcp://lab"})),
+                "is not tcp://HOST:PORT");
+}
+
+}  // namespace
+}  // namespace cacheinf
