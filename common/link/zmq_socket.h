@@ -62,7 +62,8 @@ class ZmqSocket {
 
   enum class Sent : uint8_t { kYes, kNoRoom, kNobody };
   Sent Send(std::span<const uint8_t> bytes, bool has_more = false);
-  // Sends an empty message, which ends a connection, even where there is no room for another packet.
+  // Sends an empty message, which ends a connection, even where there is no room for another
+  // packet.
   void SendLast();
   // Replaces `part` by the next; false if there is none.
   bool Receive(ZmqPart* part);
