@@ -187,7 +187,7 @@ TEST_F(StrangersTest, GarbageIsSentAway) {
        {std::string("GET / HTTP/1.1\r\nHost: robot\r\n\r\n"), std::string(100000, 'x'),
         std::string("cacheinf/1"), Greeting().substr(0, 64) + std::string(5000, '\4'),
         std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16) + std::string(48, '\0') +
-            "\4\x19\5READY\xbSocket-Type\0\0\0\6DEALER"}) {
+            std::string("\4\x1c\5READY\xbSocket-Type\0\0\0\6DEALER", 30)}) {
     const Descriptor visitor = Visit(words);
     EXPECT_TRUE(IsSentAway(visitor, milliseconds(6000))) << words.substr(0, 20);
   }
