@@ -502,7 +502,7 @@ TEST_F(Serve, BadInputIsOneSentenceAndExitCodeTwo) {
       {Arguments{"--schedule", folder_ / "model"} + somewhere, "model: not a JSON object"},
       {{"--mode", "split", "--server", "mpi"}, "needs a cut"},
       {{"--mode", "split", "--server", "mpi", "--cut", "nothing"}, "no value \"nothing\""},
-      {{"--mode", "remote", "--server", "tcp:somewhere"}, "--server takes mpi or mpi:NAME"},
+      {{"--mode", "remote", "--server", "tcp:somewhere"}, "--server takes mpi, mpi:NAME or tcp"},
       {{"--mode", "cacheinf", "--server", "mpi:"}, "--server: a name has 1 to 64 letters"},
       {{"--mode", "cacheinf", "--server", "mpi:lab", "--name-server", folder_ / "none"},
        "there is no name server's file"},
