@@ -185,8 +185,8 @@ bool FrameExecutor::Advance(Time look_at, const Idle& idle) {
   if (TakeLateAnswer()) return true;
   const Progress progress = TakeStep();
   if (progress == Progress::kDone) return true;
+  const Time now = clock_.Now();  // a robot that is made slow takes its time for each step
   if (progress == Progress::kStepped) return false;
-  const Time now = clock_.Now();
   if (progress == Progress::kRefused || now >= give_up_at_) {
     Abandon();
   } else if (!IsIdle(now) || !TakeIdleStep(idle)) {
@@ -476,7 +476,12 @@ void FrameExecutor::Check(const Plan& plan) const {
 
 void FrameExecutor::Follow(const Plan& plan) {
   const Plan before = std::exchange(plan_, plan);
-  if (BaseOf(plan) != BaseOf(before) && connection_ != nullptr) Join();
+  if (BaseOf(plan) == BaseOf(before)) return;
+  if (plan.kind != Plan::Kind::kLocal && BaseOf(plan) != plan_of_server_) {
+    plan_of_server_ = BaseOf(plan);
+    patience_.ForgetServer();
+  }
+  if (connection_ != nullptr) Join();
 }
 
 std::optional<message::Schedule> FrameExecutor::TakeSchedule() {

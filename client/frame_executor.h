@@ -86,8 +86,8 @@ class FrameExecutor {
   // plan; only mode cacheinf may change it. The robot computes alone until a server is ready for
   // it. Which frames are computed, it leaves to the caller. REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
-  // How well the plan's answers, and others, are expected to agree with dense ones: for how long
-  // the server is waited for.
+  // How well the plan's answers, and others, are expected to agree with dense ones, and when the
+  // first one comes: for how long the server is waited for.
   void Expect(const Patience::Agreements& agreements) { agreements_ = agreements; }
   const Plan& plan() const { return plan_; }
 
@@ -220,6 +220,7 @@ class FrameExecutor {
   std::optional<SplitRobot> split_;
   // Unless Expect says otherwise: of the mode's plan and the robot's own cache.
   Patience::Agreements agreements_{.server = 1, .alone = 0.95, .moved = 0.75};
+  Plan plan_of_server_;  // the last one with a server, in mode cacheinf
   Patience patience_;
   Patience patience_with_refreshes_;
   uint64_t bytes_heard_ = 0;   // from the server, before the current frame

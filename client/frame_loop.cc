@@ -30,7 +30,7 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
   }
   if (HasNext()) LookAround(robot);
-  AnswerOvertaken(robot, Time::max());
+  AnswerWaiting(robot, /*all=*/true);
   has_moved_answer_ = !waiting_.empty() && waiting_.back().is_answered;
   std::optional<Frame> next;
   if (waiting_.empty()) {
@@ -62,28 +62,30 @@ Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
 
 void FrameLoop::LookAround(Robot& robot) {
   if (deadline_ == Time(0)) return;
+  while (source_.is_live() && source_.HasNext()) TakeNewer();
   const Time now = clock_.Now();
   longest_gap_ = std::max(longest_gap_, now - last_look_);
-  while (source_.is_live() && source_.HasNext()) TakeNewer(robot);
-  const Time due_until = clock_.Now() + margin();
-  if (!is_answered_ && due_ <= due_until) {
+  last_look_ = now;
+  if (!is_answered_ && IsDue(due_)) {
     is_answered_ = true;
     Move(robot, *current_, /*is_last=*/false);
   }
-  AnswerOvertaken(robot, due_until);
-  if (!waiting_.empty() && !waiting_.back().is_answered && waiting_.back().due <= due_until) {
-    waiting_.back().is_answered = true;
-    Move(robot, waiting_.back().frame, /*is_last=*/false);
-  }
-  last_look_ = now;
+  AnswerWaiting(robot, /*all=*/false);
 }
 
-// Those that are due until then, and more than may wait.
-void FrameLoop::AnswerOvertaken(Robot& robot, Time due_until) {
-  while (waiting_.size() > 1) {
+// The newest one, if it is due, and of those that it overtook all, or what is due and more than may
+// wait.
+void FrameLoop::AnswerWaiting(Robot& robot, bool all) {
+  while (!waiting_.empty()) {
+    Waiting& newest = waiting_.back();
+    if (!newest.is_answered && IsDue(newest.due)) {
+      newest.is_answered = true;
+      Move(robot, newest.frame, /*is_last=*/false);
+    }
+    if (waiting_.size() == 1) return;
     const Waiting& oldest = waiting_.front();
-    const bool is_due = oldest.due <= due_until || waiting_.size() > kMostWaiting;
-    if (!oldest.is_answered && !is_due) return;
+    const bool must_go = all || waiting_.size() > kMostWaiting || IsDue(oldest.due);
+    if (!oldest.is_answered && !must_go) return;
     if (!oldest.is_answered) Move(robot, oldest.frame, /*is_last=*/true);
     waiting_.pop_front();
   }
@@ -101,20 +103,19 @@ std::optional<Frame> FrameLoop::Take() {
 }
 
 // REQUIRES: a frame waits in the source.
-void FrameLoop::TakeNewer(Robot& robot) {
+void FrameLoop::TakeNewer() {
   waiting_.push_back({*Take()});
   Waiting& newest = waiting_.back();
   newest.due = clock_.Now() + deadline_ - waited_(newest.frame);
-  AnswerOvertaken(robot, Time::min());
 }
 
 void FrameLoop::Move(Robot& robot, const Frame& frame, bool is_last) {
-  const Time begin = clock_.Now();
   const std::optional<Answer> answer = robot.Moved(frame, waited_(frame));
   if (!answer && is_last) ++dropped_;
   if (!answer) return;
   hand_out_(frame, *answer, is_last);
-  moving_ = clock_.Now() - begin;
+  const Time now = clock_.Now();
+  moving_ = now - std::exchange(last_look_, now);
 }
 
 // When the next moved answer must be made, or a newer frame may have come.

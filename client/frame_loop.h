@@ -74,10 +74,12 @@ class FrameLoop {
   };
 
   std::optional<Frame> Take();
-  void TakeNewer(Robot& robot);
-  void AnswerOvertaken(Robot& robot, Time due_until);
+  void TakeNewer();
+  void AnswerWaiting(Robot& robot, bool all);
   void Move(Robot& robot, const Frame& frame, bool is_last);
   Time LookAt() const;
+  // As of the last look or move.
+  bool IsDue(Time due) const { return due <= last_look_ + margin(); }
   Time margin() const { return std::max(longest_gap_, longest_gap_before_) + moving_; }
 
   FrameQueue& source_;
@@ -92,8 +94,8 @@ class FrameLoop {
   bool is_answered_ = true;         // the current frame, by a moved answer; or it needs none
   bool has_moved_answer_ = false;   // the frame that Next gave last
   std::deque<Waiting> waiting_;     // came meanwhile: the newest, and those that it overtook
-  Time last_look_{};
-  // Between two looks, since this frame was begun, and since the last one was.
+  Time last_look_{};                // or the end of the last move
+  // Between two of them, since this frame was begun, and since the last one was.
   Time longest_gap_{};
   Time longest_gap_before_{};
   Time moving_{};  // what moving an answer took last

@@ -36,6 +36,10 @@ bool Fits(const PictureFit& fit, const Picture& picture) {
   return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
 }
 
+nanoseconds TimeOf(double ms) {
+  return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double, std::milli>(ms));
+}
+
 PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
   if (!bandwidth) return {};
   return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
@@ -169,9 +173,7 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Ver
   if (!is_tracked_ && answering().BeginRefresh(fitted_picture(), verdict)) {
     while (
         !answering().Step(between ? clock_.Now() + kLongestWaitOfRefresh : FrameExecutor::kNever)) {
-      if (!between) continue;
-      (void)clock_.Now();
-      between();
+      if (between) between();
     }
     work = answering().CommitRefresh();
   }
@@ -325,15 +327,15 @@ void Robot::FollowPlan() {
   // That the robot alone would be better is the chooser's to say.
   executor_->Expect({.server = agreement,
                      .alone = std::min(agreement, evidence.Agreement(Plan())),
-                     .moved = evidence.Moved(agreement, 1)});
+                     .moved = evidence.Moved(agreement, 1),
+                     .first_of_server = TimeOf(chooser_->FirstFrameMs())});
 }
 
 void Robot::NoteFrame(Answer& answer) {
   const Execution& execution = answering().last();
   answer.plan = PlanText();
   if (execution.kind == answering().plan().kind) {
-    answer.predicted = std::chrono::duration_cast<nanoseconds>(
-        std::chrono::duration<double, std::milli>(chooser_->prediction().latency_ms));
+    answer.predicted = TimeOf(chooser_->prediction().latency_ms);
   }
   const uint64_t sent_bytes = answer.server ? answer.server->sent_bytes : 0;
   chooser_->Note({.executed = execution.kind,
@@ -373,8 +375,7 @@ std::string Robot::WhyPlan() const {
 // Returns when a frame's outputs are due, so that its answer is not late.
 nanoseconds Robot::Due(nanoseconds captured) const {
   if (config_.deadline_ms == 0) return FrameExecutor::kNever;
-  const std::chrono::duration<double, std::milli> deadline(config_.deadline_ms);
-  return captured + std::chrono::duration_cast<nanoseconds>(deadline) - decode_;
+  return captured + TimeOf(config_.deadline_ms) - decode_;
 }
 
 // Throws, before anything has changed, if the frame does not fit.

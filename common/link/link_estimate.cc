@@ -74,7 +74,9 @@ void LinkEstimate::TakePong(const Report& report, Time now, Time late_by) {
   // The first ping only wakes a peer that looks rarely; the next one is noticed at once.
   is_pinging_ = false;
   imprecise_pings_ = is_precise ? 0 : (imprecise_pings_ + 1) % kMostPingsInARow;
-  next_ping_at_ = imprecise_pings_ == 0 ? now + kPingInterval : now;
+  // The first one may have waited where nothing looked: for a process that still connects.
+  const bool are_few = round_trip_count_ < round_trips_.size();
+  next_ping_at_ = imprecise_pings_ > 0 ? now : now + (are_few ? kBusyPingInterval : kPingInterval);
 }
 
 void LinkEstimate::TakeArrival(const Report& report, Time now) {

@@ -102,7 +102,10 @@ Patience::Time Patience::WaitFor(Time left, const Times& alone,
     return time_of_server < time_alone ? time_alone : Time(0);
   }
   const bool is_known = server_.size() > 1 || time_of_server != kNever;
-  if (server_.empty() || !is_known) return LastMoment(left, alone);
+  if (server_.empty() || !is_known) {
+    const Time first = std::min(2 * agreements.first_of_server, left + time_alone);
+    return std::max(LastMoment(left, alone), first);
+  }
   Times server = server_;
   std::ranges::sort(server);
   const auto answered = [&](Time wait) {

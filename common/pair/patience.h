@@ -23,9 +23,10 @@ namespace cacheinf {
 //     could compute the frame from then on, it waits as long as computing takes.
 //   - If the robot can hardly make the deadline alone, it waits while the server is expected to be
 //     earlier, but no longer than 95 of 100 frames take alone.
-//   - If it has never computed alone, it waits until the deadline. If nothing is known of the
-//   server,
-//     it waits until the last moment from which it makes the deadline alone.
+//   - If it has never computed alone, it waits until the deadline.
+//   - If nothing is known of the server, it waits until the last moment from which it makes the
+//     deadline alone or, where the first answer is expected, for twice as long as that takes, and
+//     no longer than for an answer that misses the deadline.
 //   - Otherwise it does not wait.
 // One late answer changes little. After two in a row the server is not waited for, until one answer
 // comes, if only to a frame that the robot had given up.
@@ -49,6 +50,7 @@ class Patience {
     double server = 1;
     double alone = 1;
     double moved = 0.75;
+    Time first_of_server{};  // what its first answer is expected to take; 0: nobody knows
   };
 
   // Returns when to stop waiting in a frame whose execution begins at `begin`. Its outputs are due
@@ -66,7 +68,7 @@ class Patience {
   // Returns the shorter of its last two times, or 0 before the first answer.
   Time ExpectedOfServer() const;
 
-  // The next server may be another one.
+  // The next answers may be another server's, or to other pictures.
   void ForgetServer();
 
  private:

@@ -101,7 +101,7 @@ void ServerConnection::GiveModel() {
     Say(channel_, message::ModelPiece{given_, {piece.begin(), piece.end()}});
     given_ += piece.size();
   }
-  if (given_ < model_.size) return;
+  if (given_ < model_.size || !channel_.IsFlushed()) return;
   step_ = Step::kHasModel;
   BeginWithModel();
 }

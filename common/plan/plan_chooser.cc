@@ -177,7 +177,8 @@ const Plan& PlanChooser::Choose(const Link& link) {
       (IsAlone(plan_) ? robot_unused_ : codecs_.at(plan_.codec).unused) = 0;
     }
   }
-  if (plan_ != before) frames_of_plan_ = 0;
+  is_first_frame_ = plan_ != before;
+  if (is_first_frame_) frames_of_plan_ = 0;
   prediction_ = Find(plan_, candidates_)->prediction;
   whole_ms_ = Corrected(model, {.keeps = false, .model = plan_.model}).latency_ms;
   return plan_;
@@ -325,10 +326,14 @@ double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
                     : MeanMs(plan, latency_ms);
 }
 
-double PlanChooser::CostToBegin(const Candidate& candidate) const {
+Prediction PlanChooser::OfFirstFrame(const Plan& plan) const {
   Situation whole = situation_;
   whole.robot_work = whole.server_work = 1;
-  const Prediction first = Corrected(model_.At(whole), candidate.plan);
+  return Corrected(model_.At(whole), plan);
+}
+
+double PlanChooser::CostToBegin(const Candidate& candidate) const {
+  const Prediction first = OfFirstFrame(candidate.plan);
   const double more = Cost(candidate.plan, first.latency_ms) -
                       Cost(candidate.plan, candidate.prediction.latency_ms);
   return candidate.plan.every * std::max(0.0, more);
@@ -421,7 +426,7 @@ void PlanChooser::Note(const Taken& taken) {
   for_tries_ += IsOnTime() ? kAsGood : kShareForTries * latency_ms;
   Doubt();
   evidence_.NoteFollowed(plan_);
-  if (taken.gave_up && taken.executed != plan_.kind) {
+  if (taken.gave_up && taken.executed != plan_.kind && !is_first_frame_) {
     // The robot may have been in time alone, but its server was not.
     NoteRatios(std::max(latency_ms, kDeadlinesWhereGivenUp * goal_.deadline_ms),
                prediction_.latency_ms);

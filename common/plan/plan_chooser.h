@@ -120,6 +120,8 @@ class PlanChooser {
 
   const Situation& situation() const { return situation_; }
   const Prediction& prediction() const { return prediction_; }  // of a computed frame
+  // What the last plan's first frame takes, of which everything changes.
+  double FirstFrameMs() const { return OfFirstFrame(plan_).latency_ms; }
   // Why the last plan was taken, in one line: "remote video cache: 21.0 ms, local cache: 34.0 ms",
   // on time "remote video cache: .97 in hand at 100 ms (p95 62); local dense .81 (late .31)", with
   // what is assumed rather than known. If the second is better, the line says why it was not taken.
@@ -191,6 +193,7 @@ class PlanChooser {
   void SetCosts();
   // What a frame of the plan costs in the mean if a computed one takes so long.
   double Cost(const Plan& plan, double latency_ms) const;
+  Prediction OfFirstFrame(const Plan& plan) const;
   // What a plan's first frame costs beyond a later one.
   double CostToBegin(const Candidate& candidate) const;
   void ChooseHome(const std::vector<Candidate>& last);
@@ -232,7 +235,8 @@ class PlanChooser {
   bool is_split_proven_ = false;
   bool is_split_ = false;  // the last frame
   std::map<std::string, CodecFactors> codecs_;
-  int frames_of_plan_ = 0;  // in a row
+  int frames_of_plan_ = 0;      // in a row, that were executed by it
+  bool is_first_frame_ = true;  // of the plan
   double for_tries_ = 0;
   // Frames since anything saw how much changes; starts high, so that the first look counts in full.
   int frames_unseen_;

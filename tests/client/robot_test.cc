@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -71,6 +73,27 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
     newcomer->Process(frame);
   }
   EXPECT_GE(anchors, 2);
+}
+
+// So that it can look at the clock between two steps as a slow robot does.
+TEST_F(MovingRobotTest, ARobotThatIsMadeSlowTakesItsTimeForEachStep) {
+  RobotConfig config = DemoConfig("1x3x384x512");
+  config.source = "generated:seed=5,frames=4,width=512,height=384";
+  config.server.emulate = "20x";
+  Robot robot = MakeRobot(config);
+  std::vector<std::chrono::nanoseconds> steps;
+  for (const Frame& frame : FramesOf(config)) {
+    robot.Begin(frame);
+    bool is_answered = false;
+    while (!is_answered) {
+      const auto begin = clock_.Now();
+      is_answered = robot.Step().has_value();
+      if (frame.index == 0) steps.push_back(clock_.Now() - begin);
+    }
+  }
+  ASSERT_GE(steps.size(), 8);
+  const auto all = std::accumulate(steps.begin(), steps.end(), std::chrono::nanoseconds(0));
+  EXPECT_LT(std::ranges::max(steps), all * 3 / 4);
 }
 
 // A camera that pans to the right over a world that stands still, comes back and stays.

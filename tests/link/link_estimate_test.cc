@@ -48,6 +48,30 @@ class LinkEstimateTest : public testing::Test {
   uint64_t arrived_ = 0;
 };
 
+// The first ping may have waited for a process that still connected.
+TEST_F(LinkEstimateTest, OneLongRoundTripIsSoonForgotten) {
+  const auto ping = [this](milliseconds takes) {
+    while (!estimate_.IsPingDue(now_)) now_ += milliseconds(1);
+    estimate_.Pinged(now_);
+    Report pong;
+    pong.pong = std::chrono::nanoseconds(now_).count();
+    pong.is_quiet = 1;
+    now_ += takes;
+    ASSERT_EQ(estimate_.Take(pong, now_, {}), nullptr);
+  };
+  ping(milliseconds(780));
+  EXPECT_EQ(estimate_.round_trip(), milliseconds(780));
+  const milliseconds first = now_;
+  ping(milliseconds(6));
+  EXPECT_EQ(estimate_.round_trip(), milliseconds(6));
+  EXPECT_LE(now_ - first, milliseconds(110));
+  ping(milliseconds(6));
+  ping(milliseconds(6));
+  const milliseconds known = now_;
+  ping(milliseconds(6));
+  EXPECT_GE(now_ - known, milliseconds(5000)) << "a ping wakes both sides";
+}
+
 TEST_F(LinkEstimateTest, FewBytesAreAGuess) {
   EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
   MeasureRoundTrip();

@@ -101,6 +101,22 @@ TEST_F(PatienceTest, AServerInTimeIsUsedWhereTheRobotAloneIsLate) {
   EXPECT_EQ(Served(150, milliseconds(42)), 150);
 }
 
+TEST_F(PatienceTest, ANewServerHasTwiceTheTimeThatItsFirstAnswerIsExpectedToTake) {
+  alone_ = milliseconds(60);
+  for (int i = 0; i < 10; ++i) patience_.NoteAlone(Alone::kAll, alone_);
+  EXPECT_FALSE(Answer(milliseconds(80)).is_served) << "nobody knows, so it is done alone in time";
+  patience_.ForgetServer();
+  agreements_.first_of_server = milliseconds(50);
+  EXPECT_TRUE(Answer(milliseconds(80)).is_served);
+  patience_.ForgetServer();
+  EXPECT_EQ(Answer(kNoAnswer).latency, 2 * milliseconds(50) + alone_);
+  EXPECT_EQ(Answer(kNoAnswer).latency, 2 * milliseconds(50) + alone_);
+  EXPECT_EQ(Answer(kNoAnswer).latency, alone_) << "two late answers are enough";
+  patience_.ForgetServer();
+  agreements_.first_of_server = milliseconds(500);
+  EXPECT_EQ(Answer(kNoAnswer).latency, deadline_ + 2 * alone_);
+}
+
 TEST_F(PatienceTest, ALateServerIsUsedWhileItIsEarlierThanTheRobotAlone) {
   patience_.NoteAlone(Alone::kAll, alone_);
   EXPECT_EQ(Served(20, milliseconds(130)), 20);

@@ -202,6 +202,21 @@ TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
   }
 }
 
+// Until then, a plan with the server has none.
+TEST_F(SessionTest, TheServerHasTheModelOnceAllOfItIsThere) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("1mbit,3ms");
+  const auto begin = world.channels().clock.Now();
+  while (!world.connection().has_model()) {
+    world.Turn();
+    (void)world.connection().Receive();
+    ASSERT_LT(world.channels().clock.Now() - begin, std::chrono::minutes(10));
+  }
+  const ChannelStatistics statistics = world.channels().robot.statistics();
+  EXPECT_GT(statistics.acknowledged, 50'000) << "a model is sent";
+  EXPECT_LT(statistics.waiting_to_leave + statistics.unacknowledged, 50'000);
+}
+
 TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("20mbit,3ms");

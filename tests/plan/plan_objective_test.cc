@@ -305,6 +305,25 @@ TEST_F(PlanObjectiveTest, FramesThatTheServerDidNotAnswerInTimeCountAsThePlans) 
   }
 }
 
+// Its first frame is another one than those to come.
+TEST_F(PlanObjectiveTest, APlansFirstFrameMayCostTheServersAnswer) {
+  PlanChooser chooser = ChooserOf(SlowerRobot());
+  chooser.Pursue(kOnTime);
+  before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 0.85, 1); };
+  ASSERT_EQ(Follow(chooser, kDown, 20), Cache());
+  const Plan& plan = chooser.Choose(kFast);
+  ASSERT_EQ(plan.kind, Plan::Kind::kRemote) << chooser.Reason();
+  EXPECT_GE(chooser.FirstFrameMs(), chooser.prediction().latency_ms);
+  const PlanEvidence::Pace pace = {.deadline_ms = 100, .period_ms = 33};
+  const double late = chooser.evidence().Late(plan, 20, pace);
+  const Took took = {.latency_ms = 190, .share = 0.2, .gave_up = true};
+  chooser.Note(took);
+  EXPECT_EQ(chooser.evidence().Late(plan, 20, pace), late);
+  ASSERT_EQ(chooser.Choose(kFast), plan);
+  chooser.Note(took);
+  EXPECT_GT(chooser.evidence().Late(plan, 20, pace), late);
+}
+
 TEST_F(PlanObjectiveTest, TheQuickestPlanHasToAgreeWellEnough) {
   PlanChooser chooser = ChooserOf(QuickRobot());
   chooser.Pursue(kQuickest);
