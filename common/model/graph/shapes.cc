@@ -7,80 +7,14 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/model/graph/eight_bit_shapes.h"
 #include "common/model/graph/fields.h"
 #include "common/model/graph/graph.h"
 #include "common/model/graph/moves.h"
 #include "common/model/graph/words.h"
-#include "sparse_ops/eight_bits.h"
 
 namespace cacheinf {
 namespace {
-
-template <typename... Parts>
-[[noreturn]] void Refuse(const Operator& op, const Parts&... why) {
-  throw InputError("operator '", op.name, "' (", KindName(op), "): ", why...);
-}
-
-// Limits for shapes, windows and attributes. They keep all later arithmetic within 64 bits, and
-// most of it within 32.
-constexpr int64_t kMaxDimension = int64_t{1} << 24;
-constexpr int kMaxWindow = 1 << 16;
-
-void CheckShape(const Operator& op, const Shape& shape) {
-  if (shape.size() > TensorView::kMaxRank) {
-    Refuse(op, "a result of ", shape.size(), " dimensions; at most ", TensorView::kMaxRank,
-           " are supported");
-  }
-  int64_t count = 1;
-  for (int64_t dim : shape) {
-    if (dim < 1 || dim > kMaxElements) Refuse(op, "a result with a dimension of ", dim);
-    count *= dim;  // both below 2^31: no overflow
-    if (count > kMaxElements) Refuse(op, "a result of shape ", ToString(shape), " is too large");
-  }
-}
-
-void CheckWindow(const Operator& op, const WindowAxis& axis) {
-  const bool positive = axis.kernel >= 1 && axis.stride >= 1 && axis.dilation >= 1;
-  const bool bounded = axis.kernel <= kMaxWindow && axis.stride <= kMaxWindow &&
-                       axis.dilation <= kMaxWindow && std::abs(axis.pad_begin) <= kMaxWindow &&
-                       std::abs(axis.pad_end) <= kMaxWindow;
-  if (!positive || !bounded) {
-    Refuse(op, "a window with kernel ", axis.kernel, ", stride ", axis.stride, ", dilation ",
-           axis.dilation, " and padding ", axis.pad_begin, ", ", axis.pad_end);
-  }
-}
-
-int64_t WindowExtent(const WindowAxis& axis) {
-  return int64_t{axis.kernel - 1} * axis.dilation + 1;
-}
-
-int64_t SlidingOutput(const Operator& op, const WindowAxis& axis, int64_t in, bool ceil_mode) {
-  CheckWindow(op, axis);
-  const int64_t room = in + axis.pad_begin + axis.pad_end - WindowExtent(axis);
-  // With ceil_mode a single window may reach beyond the end.
-  if (room < 0 && ceil_mode && room > -axis.stride) return 1;
-  if (room < 0) {
-    Refuse(op, "a window of ", WindowExtent(axis), " does not fit the padded input of ",
-           room + WindowExtent(axis));
-  }
-  int64_t out = room / axis.stride + 1;
-  if (ceil_mode && room % axis.stride != 0) {
-    // A last window that would start in the end padding does not count.
-    if (out * axis.stride < in + axis.pad_begin) ++out;
-  }
-  return out;
-}
-
-int64_t TransposedOutput(const Operator& op, const WindowAxis& axis, int64_t in,
-                         int output_padding) {
-  CheckWindow(op, axis);
-  if (output_padding < 0 || output_padding >= std::max(axis.stride, axis.dilation)) {
-    Refuse(op, "an output padding of ", output_padding,
-           " that is not smaller than the stride or dilation");
-  }
-  return (in - 1) * axis.stride + WindowExtent(axis) - axis.pad_begin - axis.pad_end +
-         output_padding;
-}
 
 // The type of what a function gives for numbers of type `of`.
 DataType TypeAfter(const Function& function, DataType of = DataType::kFloat32) {
@@ -95,16 +29,10 @@ DataType TypeAfter(const Function& function, DataType of = DataType::kFloat32) {
   }
 }
 
-void CheckFunction(const Operator& op, const Function& function) {
-  if (std::isnan(function.alpha) || std::isnan(function.beta)) {
-    Refuse(op, "a function with a parameter that is not a number");
-  }
-}
-
-// Checks one operator at a time, with its inputs at hand.
-class Inference {
+// Checks one operator at a time.
+class Inference : private EightBitShapes {
  public:
-  Inference(const Graph& graph, const Operator& op) : graph_(graph), op_(op) {}
+  using EightBitShapes::EightBitShapes;
 
   std::vector<InferredOutput> Run() {
     for (ValueId input : op_.inputs) {
@@ -120,31 +48,12 @@ class Inference {
   }
 
  private:
-  template <typename... Parts>
-  [[noreturn]] void Refuse(const Parts&... why) const {
-    cacheinf::Refuse(op_, why...);
-  }
-
-  void CheckTypes() const {
-    const auto* resize = op_.As<op::Resize>();
-    const bool moves = op_.As<op::Concat>() != nullptr || op_.As<op::Slice>() != nullptr ||
-                       (resize != nullptr && resize->spec.kind == ResizeSpec::Kind::kNearest);
-    const bool takes_all = moves || op_.As<op::Dequantise>() != nullptr ||
-                           op_.As<op::QuantConv>() != nullptr || op_.As<op::Table>() != nullptr ||
-                           op_.As<op::QuantBinary>() != nullptr ||
-                           op_.As<op::QuantPool>() != nullptr;
-    for (const ValueId input : op_.inputs) {
-      const Value& value = graph_.value(input);
-      if (value.is_eight_bit() && !takes_all) {
-        Refuse("input '", value.name, "' is an 8-bit map, and it takes floats only");
-      }
-    }
-  }
+  using EightBitShapes::Outputs;
 
   std::vector<InferredOutput> Outputs(const op::Conv& conv) {
     const ConvSpec& spec = conv.spec;
     NeedInputs(2 + conv.has_bias + conv.has_residual + conv.has_slope);
-    CheckFunction(op_, conv.activation);
+    CheckFunction(conv.activation);
     if (conv.has_slope != (conv.activation.kind == Function::Kind::kPRelu)) {
       Refuse("a slope operand goes with PReLU and only with it");
     }
@@ -163,14 +72,14 @@ class Inference {
     }
     Shape out = {in[0], out_channels, 0, 0};
     if (spec.transposed) {
-      out[2] = TransposedOutput(op_, spec.rows, in[2], spec.output_padding_rows);
-      out[3] = TransposedOutput(op_, spec.columns, in[3], spec.output_padding_columns);
+      out[2] = TransposedOutput(spec.rows, in[2], spec.output_padding_rows);
+      out[3] = TransposedOutput(spec.columns, in[3], spec.output_padding_columns);
     } else {
       if (spec.output_padding_rows != 0 || spec.output_padding_columns != 0) {
         Refuse("output padding without a transposed convolution");
       }
-      out[2] = SlidingOutput(op_, spec.rows, in[2], false);
-      out[3] = SlidingOutput(op_, spec.columns, in[3], false);
+      out[2] = SlidingOutput(spec.rows, in[2], false);
+      out[3] = SlidingOutput(spec.columns, in[3], false);
     }
     int next = 2;
     if (conv.has_bias) NeedShape(next++, {out_channels}, /*constant=*/true);
@@ -181,7 +90,7 @@ class Inference {
 
   std::vector<InferredOutput> Outputs(const op::Linear& linear) {
     NeedInputs(2 + linear.has_bias);
-    CheckFunction(op_, linear.activation);
+    CheckFunction(linear.activation);
     NeedNoSlope(linear.activation);
     const Shape& in = Input(0);
     const Shape& weights = ConstantInput(1, 2);
@@ -211,7 +120,7 @@ class Inference {
   std::vector<InferredOutput> Outputs(const op::ScaleShift& scale_shift) {
     const bool has_slope = scale_shift.activation.kind == Function::Kind::kPRelu;
     NeedInputs(3 + has_slope);
-    CheckFunction(op_, scale_shift.activation);
+    CheckFunction(scale_shift.activation);
     Shape out = Input(0);
     if (out.size() < 2) Refuse("an input of shape ", ToString(out), " has no channels");
     if (!scale_shift.channel_order.empty()) {
@@ -256,7 +165,7 @@ class Inference {
   }
 
   std::vector<InferredOutput> Outputs(const op::Activation& activation) {
-    CheckFunction(op_, activation.function);
+    CheckFunction(activation.function);
     if (activation.function.kind == Function::Kind::kPRelu) {
       NeedInputs(2);
       const Shape& in = Input(0);
@@ -269,7 +178,7 @@ class Inference {
 
   std::vector<InferredOutput> Outputs(const op::Binary& binary) {
     NeedInputs(2);
-    CheckFunction(op_, binary.activation);
+    CheckFunction(binary.activation);
     NeedNoSlope(binary.activation);
     const bool compares = binary.kind == BinaryKind::kEqual || binary.kind == BinaryKind::kLess ||
                           binary.kind == BinaryKind::kLessOrEqual;
@@ -295,24 +204,6 @@ class Inference {
     return One(std::move(out));
   }
 
-  int ConcatChannels(const op::Concat& concat) {
-    int64_t channels = 0;
-    for (size_t i = 0; i < op_.inputs.size(); ++i) {
-      const Value& part = EightBitMap(i);
-      if (!(part.steps == ValueOf(0).steps)) Refuse("8-bit maps of different steps");
-      if (concat.axis != 1) {
-        channels = part.channels;
-        if (concat.axis == 0 || channels != ValueOf(0).channels) Refuse("8-bit maps that differ");
-        continue;
-      }
-      if (channels % kBytesOfWord != 0) {
-        Refuse("8-bit maps whose channels do not come in fours");
-      }
-      channels += part.channels;
-    }
-    return static_cast<int>(channels);
-  }
-
   std::vector<InferredOutput> Outputs(const op::Slice& slice) {
     const Shape& in = OnlyInput();
     if (slice.starts.size() != in.size() || slice.sizes.size() != in.size() ||
@@ -332,14 +223,6 @@ class Inference {
     }
     if (IsEightBit(0)) return EightBit(slice.sizes, SlicedChannels(slice), ValueOf(0).steps);
     return One(slice.sizes, graph_.value(op_.inputs[0]).type);
-  }
-
-  int SlicedChannels(const op::Slice& slice) {
-    const Value& map = EightBitMap(0);
-    if (slice.steps[1] != 1) Refuse("some words of an 8-bit map, by steps");
-    const int64_t begin = slice.starts[1] * kBytesOfWord;
-    const int64_t end = begin + slice.sizes[1] * kBytesOfWord;
-    return static_cast<int>(std::min<int64_t>(end, map.channels) - begin);
   }
 
   std::vector<InferredOutput> Outputs(const op::Gather& gather) {
@@ -375,20 +258,6 @@ class Inference {
   std::vector<InferredOutput> Outputs(const op::Pool& pool) {
     const Shape& in = OnlyMap();
     return One(PooledShape(pool.spec, in));
-  }
-
-  Shape PooledShape(const PoolSpec& spec, const Shape& in) {
-    for (const WindowAxis* axis : {&spec.rows, &spec.columns}) {
-      CheckWindow(op_, *axis);
-      // A window that lies only in the padding has no largest pixel and no average.
-      if (axis->pad_begin < 0 || axis->pad_end < 0 || axis->pad_begin >= WindowExtent(*axis) ||
-          axis->pad_end >= WindowExtent(*axis)) {
-        Refuse("padding as large as the window");
-      }
-    }
-    if (spec.divisor < 0) Refuse("a divisor of ", spec.divisor);
-    return {in[0], in[1], SlidingOutput(op_, spec.rows, in[2], spec.ceil_mode),
-            SlidingOutput(op_, spec.columns, in[3], spec.ceil_mode)};
   }
 
   std::vector<InferredOutput> Outputs(const op::AdaptivePool& pool) {
@@ -579,194 +448,6 @@ class Inference {
     return outputs;
   }
 
-  std::vector<InferredOutput> Outputs(const op::FakeQuantise& quantise) {
-    NeedInputs(1);
-    CheckSteps(quantise.steps);
-    return One(Input(0));
-  }
-
-  std::vector<InferredOutput> Outputs(const op::Quantise& quantise) {
-    const Shape& in = OnlyMap();
-    CheckSteps(quantise.steps);
-    return EightBitOf(in, in[1], quantise.steps);
-  }
-
-  std::vector<InferredOutput> Outputs(const op::Dequantise&) {
-    NeedInputs(1);
-    const Value& map = EightBitMap(0);
-    Shape out = map.shape;
-    out[1] = map.channels;
-    return One(std::move(out));
-  }
-
-  std::vector<InferredOutput> Outputs(const op::QuantConv& conv) {
-    NeedInputs(2 + conv.has_residual);
-    const Value& map = EightBitMap(0);
-    const ConvSpec& spec = conv.spec;
-    const Shape& weights = ConstantInput(1, 4);
-    const int64_t outputs = weights[0];
-    const bool fits = !spec.transposed && spec.groups >= 1 && map.channels % spec.groups == 0 &&
-                      outputs % spec.groups == 0 && outputs <= kMaxDimension &&
-                      weights[1] == WordCount(map.channels / spec.groups) &&
-                      weights[2] == spec.rows.kernel && weights[3] == spec.columns.kernel;
-    if (!fits) {
-      Refuse("8-bit weights of shape ", ToString(weights), " in ", spec.groups,
-             " group(s) do not fit ", map.channels, " channels");
-    }
-    const auto count = static_cast<size_t>(outputs);
-    const bool has_zeros = !conv.weight_zeros.empty();
-    if (conv.bias.size() != count || conv.scales.size() != count ||
-        (has_zeros && conv.weight_zeros.size() != count)) {
-      Refuse("needs a bias and a scale for each of ", outputs, " channels");
-    }
-    for (const float scale : conv.scales) {
-      if (!std::isfinite(scale)) Refuse("a scale of ", scale);
-    }
-    CheckFunction(op_, conv.activation);
-    NeedNoSlope(conv.activation);
-    CheckSteps(conv.steps);
-    const bool is_plain = !conv.has_residual && !conv.gives_floats && conv.activation == Function();
-    if (conv.low < conv.steps.low() || conv.high > conv.steps.high() || conv.low > conv.high ||
-        (conv.rounds_sums && !is_plain)) {
-      Refuse("bounds or rounding that its output does not have");
-    }
-    const Shape out = {map.shape[0], outputs, SlidingOutput(op_, spec.rows, map.shape[2], false),
-                       SlidingOutput(op_, spec.columns, map.shape[3], false)};
-    CheckShape(op_, out);
-    if (conv.has_residual) NeedResidual(ValueOf(2), out);
-    if (conv.gives_floats) return One(out);
-    return EightBitOf(out, outputs, conv.steps);
-  }
-
-  void NeedResidual(const Value& residual, const Shape& out) const {
-    Shape shape = residual.shape;
-    if (residual.is_eight_bit()) shape[1] = residual.channels;
-    if (shape != out || residual.is_constant()) {
-      Refuse("input '", residual.name, "' is not as large as the output");
-    }
-  }
-
-  std::vector<InferredOutput> Outputs(const op::Table& table) {
-    NeedInputs(1);
-    const Value& map = EightBitMap(0);
-    CheckSteps(table.steps);
-    constexpr size_t kBytes = 256;
-    if (table.entries.size() != kBytes) Refuse("a table of ", table.entries.size(), " entries");
-    for (const int entry : table.entries) {
-      if (entry < table.steps.low() || entry > table.steps.high()) Refuse("an entry of ", entry);
-    }
-    return EightBit(map.shape, map.channels, table.steps);
-  }
-
-  std::vector<InferredOutput> Outputs(const op::QuantBinary& binary) {
-    NeedInputs(2);
-    CheckFunction(op_, binary.activation);
-    NeedNoSlope(binary.activation);
-    CheckSteps(binary.steps);
-    const Value& a = EightBitMap(0);
-    const Value& b = EightBitMap(1);
-    if (a.shape != b.shape || a.channels != b.channels) Refuse("8-bit maps of different shapes");
-    return EightBit(a.shape, a.channels, binary.steps);
-  }
-
-  std::vector<InferredOutput> Outputs(const op::QuantPool& pool) {
-    NeedInputs(1);
-    const Value& map = EightBitMap(0);
-    CheckSteps(pool.steps);
-    if (pool.spec.kind == PoolSpec::Kind::kMax && !(pool.steps == map.steps)) {
-      Refuse("a maximum in other steps than its input's");
-    }
-    return EightBit(PooledShape(pool.spec, map.shape), map.channels, pool.steps);
-  }
-
-  void CheckSteps(const Steps& steps) const {
-    if (!std::isfinite(steps.scale) || !(steps.scale > 0.0f) || steps.zero_point < steps.low() ||
-        steps.zero_point > steps.high()) {
-      Refuse("steps of ", steps.scale, " around ", steps.zero_point);
-    }
-  }
-
-  const Value& ValueOf(size_t index) const { return graph_.value(op_.inputs[index]); }
-  bool IsEightBit(size_t index) const { return ValueOf(index).is_eight_bit(); }
-  const Value& EightBitMap(size_t index) const {
-    const Value& value = ValueOf(index);
-    if (!value.is_eight_bit() || !value.is_map()) {
-      Refuse("input '", value.name, "' is not an 8-bit map");
-    }
-    return value;
-  }
-
-  static std::vector<InferredOutput> EightBit(Shape words, int channels, const Steps& steps) {
-    return {{std::move(words), DataType::kEightBit, channels, steps}};
-  }
-  // `shape` counts channels.
-  std::vector<InferredOutput> EightBitOf(Shape shape, int64_t channels, const Steps& steps) const {
-    if (channels > kMaxDimension) Refuse("an 8-bit map of ", channels, " channels");
-    shape[1] = WordCount(static_cast<int>(channels));
-    return EightBit(std::move(shape), static_cast<int>(channels), steps);
-  }
-
-  static std::vector<InferredOutput> One(Shape shape, DataType type = DataType::kFloat32) {
-    return {{std::move(shape), type}};
-  }
-
-  void NeedInputs(size_t count) const {
-    if (op_.inputs.size() != count) Refuse("needs ", count, " input(s), has ", op_.inputs.size());
-  }
-
-  const Shape& OnlyInput() const {
-    NeedInputs(1);
-    return Input(0);
-  }
-
-  const Shape& OnlyMap() const {
-    NeedInputs(1);
-    return Map(0);
-  }
-
-  const Shape& Input(size_t index) const { return graph_.value(op_.inputs[index]).shape; }
-
-  const Shape& Map(size_t index) const {
-    const Shape& shape = Input(index);
-    if (shape.size() != 4) Refuse("needs a feature map, has shape ", ToString(shape));
-    return shape;
-  }
-
-  const Shape& ConstantInput(size_t index, size_t rank) const {
-    const Value& value = graph_.value(op_.inputs[index]);
-    if (!value.is_constant()) Refuse("input '", value.name, "' must be a constant");
-    if (value.shape.size() != rank) {
-      Refuse("constant '", value.name, "' has shape ", ToString(value.shape));
-    }
-    return value.shape;
-  }
-
-  void NeedShape(size_t index, const Shape& shape, bool constant) const {
-    const Value& value = graph_.value(op_.inputs[index]);
-    if (constant && !value.is_constant()) Refuse("input '", value.name, "' must be a constant");
-    if (value.shape != shape) {
-      Refuse("input '", value.name, "' has shape ", ToString(value.shape), ", needs ",
-             ToString(shape));
-    }
-  }
-
-  void NeedSlope(size_t index, int64_t channels) const {
-    const Shape& slope = ConstantInput(index, 1);
-    if (slope[0] != 1 && slope[0] != channels) {
-      Refuse(slope[0], " slopes for ", channels, " channels");
-    }
-  }
-
-  void NeedNoSlope(const Function& function) const {
-    if (function.kind == Function::Kind::kPRelu) Refuse("PReLU needs a slope operand");
-  }
-
-  void CheckAxis(int axis, const Shape& shape) const {
-    if (axis < 0 || static_cast<size_t>(axis) >= shape.size()) {
-      Refuse("axis ", axis, " outside shape ", ToString(shape));
-    }
-  }
-
   void CheckEpsilon(float epsilon) const {
     if (!(epsilon >= 0.0f) || std::isinf(epsilon)) Refuse("an epsilon of ", epsilon);
   }
@@ -781,9 +462,6 @@ class Inference {
     if (!common) Refuse("shapes ", ToString(a), " and ", ToString(b), " do not broadcast");
     return *common;
   }
-
-  const Graph& graph_;
-  const Operator& op_;
 };
 
 // "conv", say, or what an operator computes if that says more.
@@ -867,16 +545,18 @@ void Graph::Validate() const {
   for (size_t i = 0; i < operators.size(); ++i) {
     const Operator& op = operators[i];
     for (ValueId id : op.inputs) {
-      if (!exists(id) || !is_defined[id]) Refuse(op, "reads a value before anything computes it");
+      if (!exists(id) || !is_defined[id]) {
+        RefuseOperator(op, "reads a value before anything computes it");
+      }
     }
     const std::vector<InferredOutput> inferred = InferShapes(*this, op);
-    if (inferred.size() != op.outputs.size()) Refuse(op, "has the wrong number of outputs");
+    if (inferred.size() != op.outputs.size()) RefuseOperator(op, "has the wrong number of outputs");
     for (size_t k = 0; k < inferred.size(); ++k) {
       const ValueId id = op.outputs[k];
       if (!exists(id) || is_defined[id] || values[id].producer != static_cast<OpId>(i) ||
           values[id].shape != inferred[k].shape || values[id].type != inferred[k].type ||
           values[id].channels != inferred[k].channels || !(values[id].steps == inferred[k].steps)) {
-        Refuse(op, "its output contradicts what it computes");
+        RefuseOperator(op, "its output contradicts what it computes");
       }
       is_defined[id] = true;
     }

@@ -1,0 +1,179 @@
+#include "common/model/graph/eight_bit_shapes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sparse_ops/eight_bits.h"
+
+namespace cacheinf {
+
+void EightBitShapes::CheckTypes() const {
+  const auto* resize = op_.As<op::Resize>();
+  const bool moves = op_.As<op::Concat>() != nullptr || op_.As<op::Slice>() != nullptr ||
+                     (resize != nullptr && resize->spec.kind == ResizeSpec::Kind::kNearest);
+  const bool takes_all = moves || op_.As<op::Dequantise>() != nullptr ||
+                         op_.As<op::QuantConv>() != nullptr || op_.As<op::Table>() != nullptr ||
+                         op_.As<op::QuantBinary>() != nullptr || op_.As<op::QuantPool>() != nullptr;
+  for (const ValueId input : op_.inputs) {
+    const Value& value = graph_.value(input);
+    if (value.is_eight_bit() && !takes_all) {
+      Refuse("input '", value.name, "' is an 8-bit map, and it takes floats only");
+    }
+  }
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::FakeQuantise& quantise) const {
+  NeedInputs(1);
+  CheckSteps(quantise.steps);
+  return One(Input(0));
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::Quantise& quantise) const {
+  const Shape& in = OnlyMap();
+  CheckSteps(quantise.steps);
+  return EightBitOf(in, in[1], quantise.steps);
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::Dequantise&) const {
+  NeedInputs(1);
+  const Value& map = EightBitMap(0);
+  Shape out = map.shape;
+  out[1] = map.channels;
+  return One(std::move(out));
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantConv& conv) const {
+  NeedInputs(2 + conv.has_residual);
+  const Value& map = EightBitMap(0);
+  const ConvSpec& spec = conv.spec;
+  const Shape& weights = ConstantInput(1, 4);
+  const int64_t outputs = weights[0];
+  const bool fits = !spec.transposed && spec.groups >= 1 && map.channels % spec.groups == 0 &&
+                    outputs % spec.groups == 0 && outputs <= kMaxDimension &&
+                    weights[1] == WordCount(map.channels / spec.groups) &&
+                    weights[2] == spec.rows.kernel && weights[3] == spec.columns.kernel;
+  if (!fits) {
+    Refuse("8-bit weights of shape ", ToString(weights), " in ", spec.groups,
+           " group(s) do not fit ", map.channels, " channels");
+  }
+  const auto count = static_cast<size_t>(outputs);
+  const bool has_zeros = !conv.weight_zeros.empty();
+  if (conv.bias.size() != count || conv.scales.size() != count ||
+      (has_zeros && conv.weight_zeros.size() != count)) {
+    Refuse("needs a bias and a scale for each of ", outputs, " channels");
+  }
+  for (const float scale : conv.scales) {
+    if (!std::isfinite(scale)) Refuse("a scale of ", scale);
+  }
+  CheckFunction(conv.activation);
+  NeedNoSlope(conv.activation);
+  CheckSteps(conv.steps);
+  const bool is_plain = !conv.has_residual && !conv.gives_floats && conv.activation == Function();
+  if (conv.low < conv.steps.low() || conv.high > conv.steps.high() || conv.low > conv.high ||
+      (conv.rounds_sums && !is_plain)) {
+    Refuse("bounds or rounding that its output does not have");
+  }
+  const Shape out = {map.shape[0], outputs, SlidingOutput(spec.rows, map.shape[2], false),
+                     SlidingOutput(spec.columns, map.shape[3], false)};
+  CheckShape(op_, out);
+  if (conv.has_residual) NeedResidual(ValueOf(2), out);
+  if (conv.gives_floats) return One(out);
+  return EightBitOf(out, outputs, conv.steps);
+}
+
+void EightBitShapes::NeedResidual(const Value& residual, const Shape& out) const {
+  Shape shape = residual.shape;
+  if (residual.is_eight_bit()) shape[1] = residual.channels;
+  if (shape != out || residual.is_constant()) {
+    Refuse("input '", residual.name, "' is not as large as the output");
+  }
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::Table& table) const {
+  NeedInputs(1);
+  const Value& map = EightBitMap(0);
+  CheckSteps(table.steps);
+  constexpr size_t kBytes = 256;
+  if (table.entries.size() != kBytes) Refuse("a table of ", table.entries.size(), " entries");
+  for (const int entry : table.entries) {
+    if (entry < table.steps.low() || entry > table.steps.high()) Refuse("an entry of ", entry);
+  }
+  return EightBit(map.shape, map.channels, table.steps);
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantBinary& binary) const {
+  NeedInputs(2);
+  CheckFunction(binary.activation);
+  NeedNoSlope(binary.activation);
+  CheckSteps(binary.steps);
+  const Value& a = EightBitMap(0);
+  const Value& b = EightBitMap(1);
+  if (a.shape != b.shape || a.channels != b.channels) Refuse("8-bit maps of different shapes");
+  return EightBit(a.shape, a.channels, binary.steps);
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantPool& pool) const {
+  NeedInputs(1);
+  const Value& map = EightBitMap(0);
+  CheckSteps(pool.steps);
+  if (pool.spec.kind == PoolSpec::Kind::kMax && !(pool.steps == map.steps)) {
+    Refuse("a maximum in other steps than its input's");
+  }
+  return EightBit(PooledShape(pool.spec, map.shape), map.channels, pool.steps);
+}
+
+int EightBitShapes::ConcatChannels(const op::Concat& concat) const {
+  int64_t channels = 0;
+  for (size_t i = 0; i < op_.inputs.size(); ++i) {
+    const Value& part = EightBitMap(i);
+    if (!(part.steps == ValueOf(0).steps)) Refuse("8-bit maps of different steps");
+    if (concat.axis != 1) {
+      channels = part.channels;
+      if (concat.axis == 0 || channels != ValueOf(0).channels) Refuse("8-bit maps that differ");
+      continue;
+    }
+    if (channels % kBytesOfWord != 0) {
+      Refuse("8-bit maps whose channels do not come in fours");
+    }
+    channels += part.channels;
+  }
+  return static_cast<int>(channels);
+}
+
+int EightBitShapes::SlicedChannels(const op::Slice& slice) const {
+  const Value& map = EightBitMap(0);
+  if (slice.steps[1] != 1) Refuse("some words of an 8-bit map, by steps");
+  const int64_t begin = slice.starts[1] * kBytesOfWord;
+  const int64_t end = begin + slice.sizes[1] * kBytesOfWord;
+  return static_cast<int>(std::min<int64_t>(end, map.channels) - begin);
+}
+
+void EightBitShapes::CheckSteps(const Steps& steps) const {
+  if (!std::isfinite(steps.scale) || !(steps.scale > 0.0f) || steps.zero_point < steps.low() ||
+      steps.zero_point > steps.high()) {
+    Refuse("steps of ", steps.scale, " around ", steps.zero_point);
+  }
+}
+
+const Value& EightBitShapes::EightBitMap(size_t index) const {
+  const Value& value = ValueOf(index);
+  if (!value.is_eight_bit() || !value.is_map()) {
+    Refuse("input '", value.name, "' is not an 8-bit map");
+  }
+  return value;
+}
+
+std::vector<InferredOutput> EightBitShapes::EightBit(Shape words, int channels,
+                                                     const Steps& steps) {
+  return {{std::move(words), DataType::kEightBit, channels, steps}};
+}
+
+std::vector<InferredOutput> EightBitShapes::EightBitOf(Shape shape, int64_t channels,
+                                                       const Steps& steps) const {
+  if (channels > kMaxDimension) Refuse("an 8-bit map of ", channels, " channels");
+  shape[1] = WordCount(static_cast<int>(channels));
+  return EightBit(std::move(shape), static_cast<int>(channels), steps);
+}
+
+}  // namespace cacheinf
