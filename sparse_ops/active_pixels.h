@@ -33,19 +33,24 @@ struct ActivePixels {
   int run_count = 0;
 };
 
+// What a map's words hold.
+enum class PixelNumbers : uint8_t { kFloats, kUnsignedBytes, kSignedBytes };
+
 // Write-if-changed: an active pixel keeps its stored value unless the new one is a change. Sets
 // `changed[i]` to 1 or 0 for active pixel i, in the order of the runs.
 //
 // With threshold 0 any differing bit is a change. Else the root mean square over the channels of
 // (new - old) inverse_spread[channel] must exceed the threshold; any NaN is a change. The sum of
-// squares is taken in the lanes of ops.h. REQUIRES: sparse pixels, a batch of one, and an output
-// that shares no memory with an operand. (It holds the old values; a fused residual in its place
-// would have overwritten them.)
+// squares is taken in the lanes of ops.h. Of an 8-bit map (eight_bits.h) each byte of its words
+// counts as a channel, as the float of its number, spare ones too. REQUIRES: sparse pixels, a batch
+// of one, and an output that shares no memory with an operand. (It holds the old values; a fused
+// residual in its place would have overwritten them.)
 struct ChangeTest {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0
   uint8_t* changed = nullptr;             // [active pixels]
   bool stores_all = false;                // store every new value, changed or not
+  PixelNumbers numbers = PixelNumbers::kFloats;
 };
 
 }  // namespace cacheinf

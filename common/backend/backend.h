@@ -11,6 +11,7 @@
 
 #include "common/backend/pixel_sets.h"
 #include "common/model/graph/graph.h"
+#include "sparse_ops/active_pixels.h"
 #include "sparse_ops/mask/mask.h"
 #include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
@@ -30,6 +31,7 @@ struct PixelRunArgs {
   bool has_test = false;
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels], on the host; null if threshold is 0
+  PixelNumbers numbers = PixelNumbers::kFloats;
 
   // Multiply-adds per pixel, for PixelSets::TakeCount.
   int64_t weight = 0;

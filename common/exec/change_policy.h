@@ -5,11 +5,25 @@
 #include <memory>
 #include <vector>
 
+#include "common/model/graph/graph.h"
+#include "sparse_ops/active_pixels.h"
+#include "sparse_ops/eight_bits.h"
+
 namespace cacheinf {
 
 // One number per channel for every value of a graph: 1 / σ, where σ is the spread of that channel's
-// numbers over a picture. Empty for values that are not maps.
+// numbers over a picture. Empty for values that are not maps. Of an 8-bit map there is one per byte
+// of its words, in steps, larger by the root of all bytes over those of channels, so that a test's
+// mean over all is that over channels: spare bytes never change, and theirs is any number.
 using InverseSpreads = std::vector<std::vector<float>>;
+
+inline PixelNumbers NumbersOf(const Value& map) {
+  if (!map.is_eight_bit()) return PixelNumbers::kFloats;
+  return map.steps.is_signed ? PixelNumbers::kSignedBytes : PixelNumbers::kUnsignedBytes;
+}
+inline int64_t SpreadCount(const Value& map) {
+  return map.shape[1] * (map.is_eight_bit() ? kBytesOfWord : 1);
+}
 
 // How far a change of the input travels through a network.
 struct ChangePolicy {

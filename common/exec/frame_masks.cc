@@ -295,12 +295,11 @@ void FrameMasks::FindTest(OpId op, PixelRunArgs* args) const {
   if (policy_.kind == Kind::kChange && stem_size_ == 0 && tested.prepares_input) return;
   args->has_test = true;
   const bool decides = !IsInStem(op) || tested.ends_stem;
-  // Any other bit is a change of an 8-bit map, whose steps are coarse already.
-  const ValueId tested_value = graph_.operators[op].outputs[0];
-  const bool has_threshold = policy_.threshold > 0.0f && !graph_.value(tested_value).is_eight_bit();
-  if (decides && policy_.kind != Kind::kExact && has_threshold) {
+  if (decides && policy_.kind != Kind::kExact && policy_.threshold > 0.0f) {
+    const ValueId value = graph_.operators[op].outputs[0];
     args->threshold = policy_.threshold;
-    args->inverse_spread = (*policy_.spreads)[tested_value].data();
+    args->inverse_spread = (*policy_.spreads)[value].data();
+    args->numbers = NumbersOf(graph_.value(value));
   }
   const OfValue& output = OutputOf(op);
   if (output.may_be_stale) args->untested = output.stale;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/exec/frame_decision.h"
+#include "sparse_ops/eight_bits.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -12,6 +13,7 @@ namespace {
 constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
+constexpr double kLeastSteps = 1.0;  // of an 8-bit map: numbers on an edge may fall to either side
 
 // The pixels to look at, few enough that the next frame does not wait for long.
 Mask SomePixelsOf(int height, int width) {
@@ -50,22 +52,40 @@ std::vector<double> VariancesAmongChannels(const std::vector<float>& pixel) {
   return std::vector<double>(pixel.size(), Variances(pixel, 1).front());
 }
 
-std::vector<float> InverseSpreadsOf(Backend& backend, const TensorView& map) {
-  const Mask some = SomePixelsOf(static_cast<int>(map.dims[2]), static_cast<int>(map.dims[3]));
-  const auto channels = static_cast<size_t>(map.dims[1]);
-  const auto pixels = static_cast<size_t>(map.dims[0] * CountActive(some));
-  std::vector<float> numbers(pixels * channels);
-  backend.Gather(map, some, numbers);
+// The numbers of an 8-bit map's pixels, in steps, without what its words have to spare.
+std::vector<float> InSteps(const std::vector<float>& words, const Value& map) {
+  const auto words_of_pixel = static_cast<size_t>(map.shape[1]);
+  std::vector<float> numbers;
+  numbers.reserve(words.size() * kBytesOfWord);
+  for (size_t first = 0; first < words.size(); first += words_of_pixel) {
+    for (int c = 0; c < map.channels; ++c) {
+      numbers.push_back(static_cast<float>(ByteOf(&words[first], c, map.steps.is_signed)));
+    }
+  }
+  return numbers;
+}
+
+std::vector<float> InverseSpreadsOf(Backend& backend, const TensorView& view, const Value& map) {
+  const Mask some = SomePixelsOf(static_cast<int>(view.dims[2]), static_cast<int>(view.dims[3]));
+  const auto pixels = static_cast<size_t>(view.dims[0] * CountActive(some));
+  std::vector<float> numbers(pixels * static_cast<size_t>(view.dims[1]));
+  backend.Gather(view, some, numbers);
+  if (map.is_eight_bit()) numbers = InSteps(numbers, map);
   const std::vector<double> variances =
-      pixels == 1 ? VariancesAmongChannels(numbers) : Variances(numbers, channels);
+      pixels == 1 ? VariancesAmongChannels(numbers) : Variances(numbers, numbers.size() / pixels);
   double mean_variance = 0.0;
   for (const double variance : variances) mean_variance += variance;
   mean_variance /= static_cast<double>(variances.size());
-  const double least = std::max(kLeastShare * std::sqrt(mean_variance), kLeastSpread);
+  const double least = std::max(kLeastShare * std::sqrt(mean_variance),
+                                map.is_eight_bit() ? kLeastSteps : kLeastSpread);
+  const auto count = static_cast<size_t>(SpreadCount(map));
+  const double larger =
+      std::sqrt(static_cast<double>(count) / static_cast<double>(variances.size()));
   std::vector<float> inverses;
   for (const double variance : variances) {
-    inverses.push_back(static_cast<float>(1.0 / std::max(std::sqrt(variance), least)));
+    inverses.push_back(static_cast<float>(larger / std::max(std::sqrt(variance), least)));
   }
+  inverses.resize(count, 1.0f);
   return inverses;
 }
 
@@ -79,8 +99,8 @@ InverseSpreads MeasureSpreads(ModelState& state) {
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {
       const Value& value = state.graph().value(output);
-      if (!value.is_map() || value.is_eight_bit() || !state.is_kept(output)) continue;
-      spreads[output] = InverseSpreadsOf(state.backend(), state.view(output));
+      if (!value.is_map() || !state.is_kept(output)) continue;
+      spreads[output] = InverseSpreadsOf(state.backend(), state.view(output), value);
     }
   }
   return spreads;

@@ -7,9 +7,11 @@
 namespace cacheinf {
 
 bool PreparesInput(const Graph& graph, const Operator& op) {
-  if (op.As<op::ScaleShift>() == nullptr) return false;
+  const bool is_quantise = op.As<op::Quantise>() != nullptr;
+  if (!is_quantise && op.As<op::ScaleShift>() == nullptr) return false;
   const Value& input = graph.value(op.inputs[0]);
-  return input.producer == kNone && !input.is_constant();
+  if (input.producer == kNone) return !input.is_constant();
+  return is_quantise && PreparesInput(graph, graph.operators[static_cast<size_t>(input.producer)]);
 }
 
 size_t StemSize(const Graph& graph, int depth) {
@@ -18,7 +20,8 @@ size_t StemSize(const Graph& graph, int depth) {
   for (int convolutions = 0; size < graph.operators.size(); ++size) {
     const Operator& op = graph.operators[size];
     if (!IsLocal(graph, op)) break;
-    if (op.As<op::Conv>() != nullptr && convolutions++ == depth) break;
+    const bool is_convolution = op.As<op::Conv>() != nullptr || op.As<op::QuantConv>() != nullptr;
+    if (is_convolution && convolutions++ == depth) break;
   }
   return size;
 }

@@ -11,7 +11,8 @@
 
 namespace cacheinf {
 
-// Whether the operator prepares an input for the network, number by number, as normalisation does.
+// Whether the operator prepares an input for the network, number by number, as normalisation and
+// the rounding to 8 bits after it do.
 bool PreparesInput(const Graph& graph, const Operator& op);
 
 // How many operators the stem has.

@@ -8,6 +8,7 @@
 #include "common/backend/shadow.h"
 #include "common/exec/stem.h"
 #include "common/model/graph/geometry.h"
+#include "sparse_ops/eight_bits.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -16,10 +17,10 @@ namespace {
 // The test sums in floats, in another order.
 constexpr double kRounding = 1e-3;
 
-bool IsSame(float a, float b) {
-  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
-         (std::isnan(a) && std::isnan(b));
+bool HaveSameBits(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
+bool AreSame(float a, float b) { return HaveSameBits(a, b) || (std::isnan(a) && std::isnan(b)); }
 
 TensorView PixelOf(TensorView map, const StoredPixel& pixel) {
   map.data += pixel.row * map.strides[2] + pixel.column * map.strides[3];
@@ -142,7 +143,9 @@ bool StoredCheck::AreAlike(const StoredPixel& pixel, const TensorView& stored,
                            const TensorView& again, Backend& backend) {
   CopyPixel(stored, pixel, backend, stored_numbers_);
   CopyPixel(again, pixel, backend, numbers_);
-  if (std::equal(numbers_.begin(), numbers_.end(), stored_numbers_.begin(), IsSame)) return true;
+  // Words of bytes may look like any NaN.
+  const auto are_same = graph_.value(pixel.map).is_eight_bit() ? HaveSameBits : AreSame;
+  if (std::ranges::equal(numbers_, stored_numbers_, are_same)) return true;
   const bool may_differ =
       has_policy_ && policy_.kind == ChangePolicy::Kind::kChange && !is_chosen_active_;
   return may_differ && policy_.spreads != nullptr && IsWithinThreshold(pixel.map);
@@ -151,14 +154,20 @@ bool StoredCheck::AreAlike(const StoredPixel& pixel, const TensorView& stored,
 // Only a batch of one keeps values that are not the same.
 bool StoredCheck::IsWithinThreshold(ValueId map) const {
   const std::vector<float>& inverse_spread = (*policy_.spreads)[map];
-  if (numbers_.size() != inverse_spread.size()) return false;
+  const Value& value = graph_.value(map);
+  if (value.shape[0] != 1 || static_cast<int64_t>(inverse_spread.size()) != SpreadCount(value)) {
+    return false;
+  }
+  const auto number = [&](const std::vector<float>& pixel, size_t c) {
+    if (!value.is_eight_bit()) return double{pixel[c]};
+    return static_cast<double>(ByteOf(pixel.data(), static_cast<int>(c), value.steps.is_signed));
+  };
   double squares = 0.0;
-  for (size_t c = 0; c < numbers_.size(); ++c) {
-    const double change =
-        (static_cast<double>(numbers_[c]) - stored_numbers_[c]) * inverse_spread[c];
+  for (size_t c = 0; c < inverse_spread.size(); ++c) {
+    const double change = (number(numbers_, c) - number(stored_numbers_, c)) * inverse_spread[c];
     squares += change * change;
   }
-  return std::sqrt(squares / static_cast<double>(numbers_.size())) <=
+  return std::sqrt(squares / static_cast<double>(inverse_spread.size())) <=
          policy_.threshold * (1.0 + kRounding);
 }
 

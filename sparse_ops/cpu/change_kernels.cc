@@ -1,6 +1,9 @@
 #include "sparse_ops/cpu/change_kernels.h"
 
+#include <cstring>
+
 #include "sparse_ops/cpu/targets.h"
+#include "sparse_ops/eight_bits.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/change_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -90,18 +93,56 @@ void SquareChanges(const float* fresh, const float* stored, const float* scale, 
   for (int v = 0; v < kVectors; ++v) hn::StoreU(lanes[v], FloatTag(), squares + v * kLanes);
 }
 
+// The difference of two bytes of one sign is that of their bits with 128 added to signed ones.
+void FloatsOfBytes(const uint8_t* bytes, uint8_t flip, float* numbers) {
+  for (int i = 0; i < kChangeLanes; ++i) numbers[i] = static_cast<float>(bytes[i] ^ flip);
+}
+
+// The same of a pixel of words.
+void SquareChangesOfBytes(const float* fresh, const float* stored, const float* scale, int words,
+                          uint8_t flip, float* squares) {
+  static_assert(kChangeLanes % kBytesOfWord == 0);
+  constexpr int kWordsTogether = kChangeLanes / kBytesOfWord;
+  Floats lanes[kVectors];
+  for (Floats& lane : lanes) lane = hn::Zero(FloatTag());
+  for (int first = 0; first < words; first += kWordsTogether) {
+    const int bytes = HWY_MIN(kWordsTogether, words - first) * kBytesOfWord;
+    uint8_t some[2][kChangeLanes] = {};
+    HWY_ALIGN float numbers[2][kChangeLanes];
+    std::memcpy(some[0], fresh + first, static_cast<size_t>(bytes));
+    std::memcpy(some[1], stored + first, static_cast<size_t>(bytes));
+    FloatsOfBytes(some[0], flip, numbers[0]);
+    FloatsOfBytes(some[1], flip, numbers[1]);
+    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
+      const int c = v * kLanes;
+      if (c >= bytes) break;
+      lanes[v] = AddSquaredChange(lanes[v], hn::Load(FloatTag(), numbers[0] + c),
+                                  hn::Load(FloatTag(), numbers[1] + c),
+                                  LoadFirst(scale + first * kBytesOfWord + c, bytes - c));
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(lanes[v], FloatTag(), squares + v * kLanes);
+}
+
 void FindChanges(const ChangeTest& test, const PixelLine<const float>& fresh,
                  const PixelLine<const float>& stored, int pixels, int channels, uint8_t* changed) {
   if (test.threshold == 0.0f) return FindDifferentBits(fresh, stored, pixels, channels, changed);
+  const bool has_bytes = test.numbers != PixelNumbers::kFloats;
+  const uint8_t flip = test.numbers == PixelNumbers::kSignedBytes ? 0x80 : 0;
   for (int first = 0; first < pixels; first += kPixelsTogether) {
     const int together = HWY_MIN(kPixelsTogether, pixels - first);
     float squares[kPixelsTogether * kChangeLanes];
     for (int i = 0; i < together; ++i) {
-      SquareChanges(fresh.first + (first + i) * fresh.step,
-                    stored.first + (first + i) * stored.step, test.inverse_spread, channels,
-                    squares + i * kChangeLanes);
+      const float* const new_pixel = fresh.first + (first + i) * fresh.step;
+      const float* const old_pixel = stored.first + (first + i) * stored.step;
+      float* const of_pixel = squares + i * kChangeLanes;
+      if (has_bytes) {
+        SquareChangesOfBytes(new_pixel, old_pixel, test.inverse_spread, channels, flip, of_pixel);
+      } else {
+        SquareChanges(new_pixel, old_pixel, test.inverse_spread, channels, of_pixel);
+      }
     }
-    Judge(test, squares, together, channels, changed + first);
+    Judge(test, squares, together, has_bytes ? channels * kBytesOfWord : channels, changed + first);
   }
 }
 

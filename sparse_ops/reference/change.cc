@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "sparse_ops/eight_bits.h"
 #include "sparse_ops/reference/reduce_lanes.h"
 
 namespace cacheinf::reference {
@@ -12,11 +13,18 @@ bool IsChange(const ChangeTest& test, int channels, const float* fresh, const fl
   if (test.threshold == 0.0f) {
     return std::memcmp(fresh, stored, static_cast<size_t>(channels) * sizeof(float)) != 0;
   }
+  const bool has_bytes = test.numbers != PixelNumbers::kFloats;
+  const bool is_signed = test.numbers == PixelNumbers::kSignedBytes;
+  const auto number = [&](const float* pixel, int64_t c) {
+    return has_bytes ? static_cast<float>(ByteOf(pixel, static_cast<int>(c), is_signed)) : pixel[c];
+  };
+  const int64_t count = int64_t{channels} * (has_bytes ? kBytesOfWord : 1);
   const float sum = ReduceInLanes(
-      channels, 0.0f, [&](int64_t c) { return (fresh[c] - stored[c]) * test.inverse_spread[c]; },
+      count, 0.0f,
+      [&](int64_t c) { return (number(fresh, c) - number(stored, c)) * test.inverse_spread[c]; },
       [](float lane, float change) { return std::fma(change, change, lane); },
       [](float low, float high) { return low + high; });
-  return !(std::sqrt(sum / static_cast<float>(channels)) <= test.threshold);
+  return !(std::sqrt(sum / static_cast<float>(count)) <= test.threshold);
 }
 
 void StorePixels(const ConstImageView& fresh, const ImageView& stored, const ActivePixels& pixels,

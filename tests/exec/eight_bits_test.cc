@@ -1,3 +1,5 @@
+#include "sparse_ops/eight_bits.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "common/backend/host/cpu_backend.h"
 #include "common/backend/host/reference_backend.h"
 #include "common/exec/model_state.h"
+#include "common/exec/spreads.h"
 #include "common/model/passes/passes.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/exec/on_backends.h"
@@ -107,6 +110,77 @@ TEST_P(EightBitTest, FramesThatChangeInPartHaveTheBitsOfADenseRun) {
   });
 }
 
+// What is stored differs from what the stored inputs give by the threshold at most, in spreads.
+TEST_P(EightBitTest, UnderChangeSmallChangesAreNone) {
+  int64_t done = 0;
+  int64_t exactly = 0;
+  ForEach([&] {
+    std::mt19937 random(seed_);
+    const auto state = MakeState({{}, Keep::kAll});
+    SetInputs(*state, inputs_);
+    state->Run();
+    ChangePolicy policy = {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f};
+    policy.spreads = std::make_shared<const InverseSpreads>(MeasureSpreads(*state));
+    const auto exact = MakeState({{}, Keep::kAll});
+    SetInputs(*exact, inputs_);
+    exact->Run();
+    for (int frame = 0; frame < 4 && !HasFailure(); ++frame) {
+      const std::vector<Tensor> next = NextFrame(inputs_, random);
+      const ChangedMasks changed(inputs_, next);
+      inputs_ = next;
+      SetInputs(*state, inputs_);
+      SetInputs(*exact, inputs_);
+      done += InsideState::RunChanged(*state, changed.views(), policy, {}).done;
+      exactly += InsideState::RunChanged(*exact, changed.views(), {}, {}).done;
+      EXPECT_FALSE(InsideState::CheckStored(*state, 300, seed_)) << "frame " << frame;
+    }
+  });
+  EXPECT_LT(done, exactly) << "no change is small";
+}
+
+// A map's pixels have as many numbers as its words have bytes.
+TEST_P(EightBitTest, SpreadsAreThoseOfTheNumbersInSteps) {
+  int checked = 0;
+  ForEach([&] {
+    const auto state = MakeState({{}, Keep::kAll});
+    SetInputs(*state, inputs_);
+    state->Run();
+    const InverseSpreads spreads = MeasureSpreads(*state);
+    for (const Operator& op : graph_.operators) {
+      const ValueId output = op.outputs[0];
+      const Value& map = graph_.value(output);
+      const int64_t pixels = map.is_eight_bit() ? map.shape[2] * map.shape[3] : 0;
+      if (pixels < 2 || pixels > 4096) continue;
+      const std::vector<float> words = Numbers(*state, output);
+      ASSERT_EQ(spreads[output].size(), static_cast<size_t>(4 * map.shape[1]));
+      std::vector<double> variances;
+      for (int c = 0; c < map.channels; ++c) {
+        double sum = 0;
+        double squares = 0;
+        for (int64_t i = 0; i < pixels; ++i) {
+          const float* const word = &words[static_cast<size_t>(c / 4 * pixels + i)];
+          const double number = ByteOf(word, c % 4, map.steps.is_signed);
+          sum += number;
+          squares += number * number;
+        }
+        const auto count = static_cast<double>(pixels);
+        variances.push_back(std::max(squares / count - sum / count * sum / count, 0.0));
+      }
+      double mean = 0;
+      for (const double variance : variances) mean += variance;
+      mean /= static_cast<double>(variances.size());
+      const double least = std::max(0.1 * std::sqrt(mean), 1.0);
+      const double larger = std::sqrt(4.0 * static_cast<double>(map.shape[1]) / map.channels);
+      for (int c = 0; c < map.channels; ++c) {
+        const double spread = std::max(std::sqrt(variances[static_cast<size_t>(c)]), least);
+        EXPECT_NEAR(spreads[output][static_cast<size_t>(c)] * spread, larger, 1e-3) << map.name;
+      }
+      ++checked;
+    }
+  });
+  EXPECT_GT(checked, 100);
+}
+
 TEST(EightBitGraphsTest, HaveOperatorsOfEveryKindAndStayNearTheirFloats) {
   std::set<std::string> kinds;
   for (uint32_t seed = 0; seed < kGraphs; ++seed) {
@@ -138,7 +212,7 @@ TEST(EightBitGraphsTest, HaveOperatorsOfEveryKindAndStayNearTheirFloats) {
   }
 }
 
-TEST(EightBitRefusalsTest, GpusWarpsAndSharedRowsAreRefusedInASentence) {
+TEST(EightBitRefusalsTest, GpusAndWarpsAreRefusedInASentence) {
   const Graph graph = Optimised(1);
   ASSERT_TRUE(HasEightBitMaps(graph));
   EXPECT_NE(RefusalOf([&] {
@@ -148,10 +222,6 @@ TEST(EightBitRefusalsTest, GpusWarpsAndSharedRowsAreRefusedInASentence) {
   StateOptions options{{}, Keep::kAll};
   options.moves = true;
   EXPECT_NE(RefusalOf([&] { MakeReferenceState(graph, options); }).find("cannot be warped"),
-            std::string::npos);
-  options.moves = false;
-  options.trades = true;
-  EXPECT_NE(RefusalOf([&] { MakeReferenceState(graph, options); }).find("cannot be shared"),
             std::string::npos);
 }
 

@@ -224,6 +224,7 @@ std::span<const ActivePart> HostPixelSets::Parts(const PixelRunArgs& args) {
     ChangeTest test;
     test.threshold = args.threshold;
     test.inverse_spread = args.inverse_spread;
+    test.numbers = args.numbers;
     const MaskView rest(rest_.data(), args.active.height, args.active.width);
     cacheinf::Copy(mask(args.active), rest);
     const MaskView some = Scratch(args.active);

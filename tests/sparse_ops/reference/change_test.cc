@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "sparse_ops/eight_bits.h"
+
 namespace cacheinf {
 namespace {
 
@@ -38,6 +40,30 @@ TEST(ChangeTest, ANaNIsAChange) {
   EXPECT_TRUE(IsChange({1.0f, kNaN}, {1.0f, 0.0f}, 9.0f, inverse_spread));
   EXPECT_TRUE(IsChange({1.0f, 0.0f}, {1.0f, kNaN}, 9.0f, inverse_spread));
   EXPECT_TRUE(IsChange({kInfinity, 0.0f}, {kInfinity, 0.0f}, 9.0f, inverse_spread));
+}
+
+TEST(ChangeTest, OfBytesTheirNumbersCount) {
+  const auto is_change = [](const std::vector<int>& fresh, const std::vector<int>& stored,
+                            float threshold, PixelNumbers numbers) {
+    Floats words[2] = {Floats(fresh.size() / 4), Floats(fresh.size() / 4)};
+    for (size_t c = 0; c < fresh.size(); ++c) {
+      SetByte(words[0].data(), static_cast<int>(c), fresh[c]);
+      SetByte(words[1].data(), static_cast<int>(c), stored[c]);
+    }
+    const Floats inverse_spread = {1.0f, 0.5f, 1.0f, 0.0f};
+    ChangeTest test = {threshold, inverse_spread.data(), nullptr};
+    test.numbers = numbers;
+    return reference::IsChange(test, 1, words[0].data(), words[1].data());
+  };
+  // Differences of 3 and 4 in units of the spreads, and two of 0: a root mean square of 5 / 2.
+  const std::vector<int> stored = {10, 20, 30, 40};
+  const std::vector<int> fresh = {13, 28, 30, 140};
+  EXPECT_TRUE(is_change(fresh, stored, 2.4f, PixelNumbers::kUnsignedBytes));
+  EXPECT_FALSE(is_change(fresh, stored, 2.5f, PixelNumbers::kUnsignedBytes));
+  // From -1 to 1 are two steps, from 255 to 1 are 254.
+  EXPECT_FALSE(is_change({1, 0, 0, 0}, {-1, 0, 0, 0}, 1.0f, PixelNumbers::kSignedBytes));
+  EXPECT_TRUE(is_change({1, 0, 0, 0}, {-1, 0, 0, 0}, 1.0f, PixelNumbers::kUnsignedBytes));
+  EXPECT_TRUE(is_change(fresh, stored, 0.0f, PixelNumbers::kUnsignedBytes));
 }
 
 TEST(ChangeTest, PixelsThatDidNotChangeKeepTheOldValue) {
