@@ -171,6 +171,7 @@ std::optional<Profile> KnownProfile(const ProfileRequest& request,
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress) {
+  CheckCarriesRows(request.settings.slice_codec, *request.graph);
   const Profile heading = Heading(request);
   if (!measure_again) {
     if (std::optional<Profile> known = Known(file, heading)) {

@@ -72,9 +72,6 @@ struct ModelState::State {
           "8-bit maps cannot be warped: take the geometry none or canvas, or the model as it was "
           "before it was quantised");
     }
-    if (options.trades && HasEightBitMaps(graph)) {
-      throw InputError("rows of 8-bit maps cannot be shared by two sides yet");
-    }
     if (options.moves) moving.emplace(graph, layout, arena.get(), backend, *sets);
     CopyConstantsIn();
     PrepareOperators();

@@ -1,11 +1,14 @@
 #include "common/pair/shared_settings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <limits>
 
 #include "common/answer/answers.h"
+#include "common/base/error.h"
 #include "common/config/robot_config.h"
 
 namespace cacheinf {
@@ -34,6 +37,14 @@ FieldTable SharedSettings::Fields() {
 
 SharedSettings SharedSettingsOf(const RobotConfig& config, const Graph& graph) {
   return {config.cache, config.tracker, config.server.slice_codec, ScoresRead(graph, config)};
+}
+
+void CheckCarriesRows(SliceCodec codec, const Graph& graph) {
+  if (IsLossless(codec) || !HasEightBitMaps(graph)) return;
+  throw InputError(fmt::format(
+      "the slice codec {} rounds floats, and rows of 8-bit maps are none: set slice_codec to zstd "
+      "or raw",
+      NameOf(codec)));
 }
 
 void KeepBestScores(int most, std::vector<uint8_t>* slice) {

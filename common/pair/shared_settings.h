@@ -31,6 +31,9 @@ inline ReuseSettings Resolve(const SharedSettings& settings) {
   return Resolve(settings.cache, settings.tracker.change);
 }
 
+// Throws InputError if the codec would spoil rows of the network's maps.
+void CheckCarriesRows(SliceCodec codec, const Graph& graph);
+
 // Keeps the best scores of a slice with one score per class. The others become one and the same
 // NaN, so that BestClasses finds what it found before and zstd has little to keep. REQUIRES: the
 // slice is what AppendSlice wrote of all pixels of an output.

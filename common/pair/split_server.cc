@@ -25,6 +25,7 @@ StateOptions OptionsOf(const message::Settings& settings, const Graph& graph) {
   if (!std::all_of(settings.kept.begin(), settings.kept.end(), is_value)) {
     throw InputError("what is to be kept is not a value of the model");
   }
+  CheckCarriesRows(settings.shared.slice_codec, graph);
   return {.chosen = settings.kept, .keep = settings.keep, .trades = true};
 }
 
@@ -36,7 +37,7 @@ void CheckSpreads(const ChangePolicy& policy, const ModelState& state) {
     const bool has_any =
         value.producer != kNone && value.is_map() && state.is_kept(static_cast<ValueId>(id));
     const std::vector<float>& channels = (*policy.spreads)[id];
-    return !has_any || static_cast<int64_t>(channels.size()) == value.shape[1];
+    return !has_any || static_cast<int64_t>(channels.size()) == SpreadCount(value);
   };
   bool all_fit = policy.spreads->size() == graph.values.size();
   for (size_t id = 0; all_fit && id < graph.values.size(); ++id) all_fit = fits(id);

@@ -18,9 +18,15 @@ std::string KindTextOf(const Operator& op) {
   if (const auto* conv = op.As<op::Conv>()) {
     rows = &conv->spec.rows;
     columns = &conv->spec.columns;
+  } else if (const auto* quant_conv = op.As<op::QuantConv>()) {
+    rows = &quant_conv->spec.rows;
+    columns = &quant_conv->spec.columns;
   } else if (const auto* pool = op.As<op::Pool>()) {
     rows = &pool->spec.rows;
     columns = &pool->spec.columns;
+  } else if (const auto* quant_pool = op.As<op::QuantPool>()) {
+    rows = &quant_pool->spec.rows;
+    columns = &quant_pool->spec.columns;
   }
   if (rows == nullptr) return KindName(op);
   std::string text = fmt::format("{} {}x{}", KindName(op), rows->kernel, columns->kernel);
