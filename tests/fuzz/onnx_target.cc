@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/model/onnx/onnx.h"
+#include "common/model/passes/passes.h"
 #include "tests/fuzz/target.h"
 #include "tests/model/onnx_seeds.h"
 
@@ -10,7 +11,12 @@ namespace cacheinf::fuzz {
 namespace {
 
 bool ReadsOnnx(Bytes bytes) {
-  return IsRead([&] { ImportOnnxBytes(ToText(bytes), "fuzzed").Validate(); });
+  return IsRead([&] {
+    Graph graph = ImportOnnxBytes(ToText(bytes), "fuzzed");
+    graph.Validate();
+    pass::ToEightBits(graph);
+    graph.Validate();
+  });
 }
 
 }  // namespace

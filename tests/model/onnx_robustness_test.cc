@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -100,7 +101,7 @@ class ModelMutator {
   }
 
   void ChangeTensor(onnx::TensorProto& tensor) {
-    switch (Below(4)) {
+    switch (Below(6)) {
       case 0:
         if (tensor.dims_size() > 0) {
           tensor.set_dims(static_cast<int>(Below(tensor.dims_size())), AbsurdInteger());
@@ -112,6 +113,20 @@ class ModelMutator {
       case 2:
         if (tensor.int64_data_size() > 0) {
           tensor.set_int64_data(static_cast<int>(Below(tensor.int64_data_size())), AbsurdInteger());
+        }
+        break;
+      case 3:  // a scale, say
+        if (tensor.data_type() == onnx::TensorProto::FLOAT && !tensor.raw_data().empty()) {
+          std::string& bytes = *tensor.mutable_raw_data();
+          const float number = AbsurdFloat();
+          std::memcpy(&bytes[Below(bytes.size() / sizeof(number)) * sizeof(number)], &number,
+                      sizeof(number));
+        }
+        break;
+      case 4:  // a zero point, say
+        if (tensor.int32_data_size() > 0) {
+          tensor.set_int32_data(static_cast<int>(Below(tensor.int32_data_size())),
+                                static_cast<int32_t>(AbsurdInteger()));
         }
         break;
       default:
@@ -172,11 +187,18 @@ class ModelMutator {
   std::mt19937_64 random_;
 };
 
-TEST(OnnxRobustnessTest, AbsurdModelsAreReadOrRefusedInOneSentence) {
+class OnnxRobustnessTest : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, OnnxRobustnessTest, testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "quantised" : "any");
+});
+
+TEST_P(OnnxRobustnessTest, AbsurdModelsAreReadOrRefusedInOneSentence) {
   RecordProperty("seed", std::to_string(kSeed));
-  ModelMutator mutator(OnnxSeeds(), kSeed);
+  ModelMutator mutator(GetParam() ? std::vector<std::string>{EightBitSeed().Bytes()} : OnnxSeeds(),
+                       kSeed);
   const int64_t before = PeakMebibytes();
-  const int runs = FuzzRuns(4000);
+  const int runs = FuzzRuns(GetParam() ? 2000 : 4000);
   int refused = 0;
   for (int run = 0; run < runs && !HasFailure(); ++run) refused += TryImport(mutator.Next(), run);
   EXPECT_GT(refused, runs / 2);
@@ -185,7 +207,7 @@ TEST(OnnxRobustnessTest, AbsurdModelsAreReadOrRefusedInOneSentence) {
 }
 
 // Folding never multiplies a file's size without bound, however often the file asks for it.
-TEST(OnnxRobustnessTest, ManySmallRequestsDoNotAddUp) {
+TEST(OnnxHostileSizesTest, ManySmallRequestsDoNotAddUp) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory would be measured";
 #endif
