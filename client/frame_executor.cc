@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/canvas/make_geometry.h"
 #include "common/codec/picture_codec.h"
+#include "common/config/configured_model.h"
 #include "common/pair/remote_picture.h"
 #include "common/plan/cut_text.h"
 #include "common/plan/exactness.h"
@@ -33,15 +34,8 @@ StateOptions OptionsOf(const RobotConfig& config, const ReuseSettings& settings,
   }
   if (!config.KeepsResults()) return {};
   StateOptions options = OptionsFor(settings, graph);
-  const bool has_eight_bits = HasEightBitMaps(graph);
-  const bool can_split =
-      !settings.is_by_warp() && settings.change_policy().can_split() && !has_eight_bits;
+  const bool can_split = !settings.is_by_warp() && settings.change_policy().can_split();
   const bool must_split = config.mode == Mode::kSplit;
-  if (must_split && has_eight_bits) {
-    throw InputError(
-        "a network with 8-bit maps cannot be split yet: take mode remote, or split the model as it "
-        "was before it was quantised");
-  }
   if (must_split && !can_split) {
     throw InputError(
         settings.is_by_warp()
@@ -49,6 +43,9 @@ StateOptions OptionsOf(const RobotConfig& config, const ReuseSettings& settings,
             : "a network cannot be split with the policy fixed and a stem: set --stem 0");
   }
   options.trades = can_split && (must_split || (config.mode == Mode::kCacheinf && has_server));
+  if (must_split || (config.mode == Mode::kCacheinf && has_server)) {
+    CheckCarriesRows(config.server.slice_codec, graph);
+  }
   return options;
 }
 
@@ -116,7 +113,13 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
     const std::string why_not = WhyNotExact(plan_, model_->backend().Arithmetic());
     if (!why_not.empty()) LogWarning(fmt::format("{}: answers have other bits", why_not));
   }
-  server_.emplace(config.server, model_->graph(), link_clock, std::move(connect));
+  if (!config.server.model.empty()) {
+    servers_own_ = LoadInPlaceOf(model_->graph(), config.server.model, config, false);
+    if (shared_.cache.policy == CacheConfig::Policy::kExact) {
+      LogWarning("the server computes another model: its answers have other bits");
+    }
+  }
+  server_.emplace(config.server, servers_graph(), link_clock, std::move(connect));
 }
 
 void FrameExecutor::MakeReuse() {
@@ -532,7 +535,7 @@ void FrameExecutor::JoinRemotely() {
   split_.reset();
   const PictureCodec codec = ParsePictureCodec(plan_.codec);
   if (!remote_) {
-    remote_.emplace(*connection_, model_->graph(), clock_, RemoteSettings(), codec);
+    remote_.emplace(*connection_, servers_graph(), clock_, RemoteSettings(), codec);
   } else if (plan_.codec != codec_) {
     remote_->SetCodec(codec);
   }
@@ -543,6 +546,7 @@ void FrameExecutor::JoinRemotely() {
 message::Settings FrameExecutor::RemoteSettings() const {
   message::Settings settings = SettingsForServer();
   settings.mode = message::Settings::Mode::kRemote;
+  if (servers_own_) settings.schemes.clear();
   return settings;
 }
 

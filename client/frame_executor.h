@@ -174,9 +174,11 @@ class FrameExecutor {
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
   void NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times);
   void NoteTimes();
+  const Graph& servers_graph() const { return servers_own_ ? *servers_own_ : model_->graph(); }
 
   const RobotConfig config_;
   const std::shared_ptr<const CompiledModel> model_;
+  std::optional<Graph> servers_own_;  // what the server computes, if that is another model
   const SharedSettings shared_;
   const ReuseSettings settings_;
   const StateOptions options_;

@@ -29,6 +29,7 @@ RobotConfig ForReplay(RobotConfig config) {
   config.output = std::move(output);
   config.record = {};
   config.check = 0;
+  config.against.clear();
   config.frames = 0;
   return config;
 }

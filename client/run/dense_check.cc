@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/robot_setup.h"
 #include "common/answer/outputs.h"
 
 namespace cacheinf {
@@ -17,11 +18,20 @@ bool HasPlaces(const AnswerContent& content) {
          std::holds_alternative<Keypoints>(content) || std::holds_alternative<ClassMap>(content);
 }
 
+std::shared_ptr<const CompiledModel> ModelToCheckBy(
+    const std::shared_ptr<const CompiledModel>& first, const RobotConfig& config,
+    bool has_tensors) {
+  if (config.against.empty()) return first;
+  return Compile(LoadInPlaceOf(first->graph(), config.against, config, has_tensors), config);
+}
+
 }  // namespace
 
-DenseCheck::DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                       const Clock& clock)
-    : dense_(std::move(model), config.InDenseMode(), clock), clock_(clock), period_(config.check) {}
+DenseCheck::DenseCheck(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+                       bool has_tensors, const Clock& clock)
+    : dense_(ModelToCheckBy(model, config, has_tensors), config.InDenseMode(), clock),
+      clock_(clock),
+      period_(config.check) {}
 
 void DenseCheck::CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot) {
   if (++answers_ % period_ == 0) {

@@ -16,9 +16,11 @@ namespace cacheinf {
 // robot, and scores the answer against the result.
 class DenseCheck {
  public:
-  // Takes the arguments of the robot to check. REQUIRES: config.check is not 0.
-  DenseCheck(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock);
+  // Takes the arguments of the robot to check, whose frames are tensors or pictures; computes the
+  // model that the configuration checks against. Throws InputError if that cannot be loaded or does
+  // not fit. REQUIRES: config.check is not 0.
+  DenseCheck(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+             bool has_tensors, const Clock& clock);
 
   // Call for every answer, before the robot's Refresh.
   void CheckIfDue(const Frame& frame, const Answer& answer, const Robot& robot);

@@ -199,6 +199,7 @@ class Run final : public FrameObserver {
     (void)summary();
     if (check_) {
       summary_.agreement = check_->agreement();
+      summary_.against = config_.against;
       for (const Agreement& older : check_->of_older()) {
         summary_.agreement_of_older.push_back(older.measure().value);
       }
@@ -279,7 +280,9 @@ class Run final : public FrameObserver {
 
  private:
   void Surround(const RobotConfig& config, const RobotModels::Compiled& models) {
-    if (config.check > 0) check_.emplace(models.first, config, clock_);
+    if (config.check > 0) {
+      check_.emplace(models.first, config, source_.has_tensors(), clock_);
+    }
     if (!config.record.folder.empty()) recorder_.emplace(config, models.first->graph());
   }
 

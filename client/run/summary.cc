@@ -92,8 +92,9 @@ std::string EvidenceText(int64_t with_evidence, int64_t all) {
                             : fmt::format(", {} had anything to compare", with_evidence);
 }
 
-std::string ToText(const Agreement& agreement) {
+std::string ToText(const Agreement& agreement, const std::string& against) {
   std::string text = fmt::format("checked  {} frames against dense", agreement.frames());
+  if (!against.empty()) text += " " + against;
   text += EvidenceText(agreement.frames_with_evidence(), agreement.frames());
   for (const Measure& measure : MeasuresOf(agreement)) {
     if (measure.value) text += fmt::format(", {} {:.4f}", measure.label, *measure.value);
@@ -108,6 +109,9 @@ std::string ToText(const Agreement& agreement) {
 Json Describe(const Agreement& agreement) {
   Json json = {{"frames", agreement.frames()},
                {"frames_with_evidence", agreement.frames_with_evidence()}};
+  const AgreementMeasure main = agreement.measure();
+  json["measure"] = main.name;
+  if (main.value) json["value"] = *main.value;
   for (const Measure& measure : MeasuresOf(agreement)) {
     if (measure.value) json[measure.key] = *measure.value;
   }
@@ -395,7 +399,7 @@ std::string ToText(const Summary& summary) {
   if (!summary.why_not_scored.empty()) {
     text += fmt::format("mIoU     not scored: {}\n", summary.why_not_scored);
   }
-  if (summary.agreement) text += ToText(*summary.agreement);
+  if (summary.agreement) text += ToText(*summary.agreement, summary.against);
   return text;
 }
 

@@ -92,6 +92,7 @@ struct Summary {
   std::string why_not_scored;  // if their classes differ
 
   std::optional<Agreement> agreement;  // of the checked answers
+  std::string against;                 // whose dense answers these are; empty: the model's own
   // Of those before them, one answer older each; nothing where there was nothing to compare.
   std::vector<std::optional<double>> agreement_of_older;
 

@@ -109,6 +109,28 @@ Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) 
   return graph;
 }
 
+Graph LoadInPlaceOf(const Graph& first, const std::string& model, const RobotConfig& config,
+                    bool has_tensors) {
+  Graph other = LoadGraph(config.WithModel(model), has_tensors);
+  const auto shape = [](const Graph& graph, ValueId id) { return graph.value(id).shape; };
+  const auto refuse = [&](const char* what) {
+    throw InputError(
+        fmt::format("{} cannot stand in for {}, as {}: take the network that it was made of", model,
+                    config.model, what));
+  };
+  const bool sees_same = shape(other, other.inputs[0]) == shape(first, first.inputs[0]) &&
+                         other.picture.fit == first.picture.fit &&
+                         other.picture.channels == first.picture.channels;
+  if (!sees_same) refuse("it does not see the same pictures");
+  const bool gives_same =
+      std::ranges::equal(other.outputs, first.outputs,
+                         [&](ValueId a, ValueId b) { return shape(other, a) == shape(first, b); });
+  if (!gives_same || other.head.kind != first.head.kind) {
+    refuse("its outputs are of other shapes or another kind");
+  }
+  return other;
+}
+
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads) {
   CpuBackendOptions cpu;
   cpu.threads = threads;

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_CONFIG_CONFIGURED_MODEL_H_
 
 #include <memory>
+#include <string>
 
 #include "common/backend/backend.h"
 #include "common/backend/host/cpu_backend.h"
@@ -22,6 +23,12 @@ Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors);
 inline Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
   return CompleteNetwork(LoadNetwork(config, has_tensors), config, has_tensors);
 }
+
+// Loads another network for the same frames, in place of `first`: the one that a quantised network
+// was made of, say. Throws InputError also unless it sees the same pictures and has outputs of the
+// same shapes.
+Graph LoadInPlaceOf(const Graph& first, const std::string& model, const RobotConfig& config,
+                    bool has_tensors);
 
 // Makes the configuration's backend with `threads` threads, whatever the configuration says. Throws
 // InputError if this machine or build does not have it.

@@ -23,6 +23,12 @@ constexpr double kMostBetween = 1e9;
 constexpr double kMostWait = 1e9;
 
 void CheckChecking(const RobotConfig& config, std::string_view name) {
+  if (config.check == 0 && !config.against.empty()) {
+    throw InputError(
+        fmt::format("{}: against names a model, but nothing is checked: set check too, such as "
+                    "--check 10",
+                    name));
+  }
   if (config.check == 0) return;
   if (config.frames > 0 && config.check > config.frames) {
     throw InputError(
@@ -85,6 +91,12 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
   }
   if (config.mode == RobotConfig::Mode::kSplit && config.server.cuts.empty()) {
     throw InputError(fmt::format("{}: mode split needs a cut, such as --cut VALUE", name));
+  }
+  if (!config.server.model.empty() && config.mode != RobotConfig::Mode::kRemote) {
+    throw InputError(
+        fmt::format("{}: server.model is for mode remote; in mode {} robot and server compute one "
+                    "model: leave it out",
+                    name, mode));
   }
   const bool is_on_time = config.mode == RobotConfig::Mode::kCacheinf &&
                           config.EffectiveObjective() == Objective::kOnTime;
@@ -198,6 +210,11 @@ FieldTable RobotConfig::Fields() {
             "Set it to learn how far answers agree with dense ones."}
           .Between(0, kMostBetween)
           .Flag("--check"),
+      Field{"against", &against,
+            "The model whose dense answers \"check\" scores against, in place of the model's own. "
+            "It takes the same frames and gives outputs of the same shapes.",
+            "Set it to the network that a quantised model was made of."}
+          .Flag("--against"),
       Field{"threads", &threads, "Threads that compute; 0: one per core.",
             "Lower it if other programs need cores."}
           .Between(0, 1024)
@@ -288,6 +305,13 @@ RobotConfig RobotConfig::WithoutServer() const {
   return alone;
 }
 
+RobotConfig RobotConfig::WithModel(const std::string& other) const {
+  RobotConfig with = InDenseMode();
+  with.model = other;
+  with.smaller_models.clear();
+  return with;
+}
+
 RobotConfig RobotConfig::WithSmallerModel(const std::string& smaller) const {
   RobotConfig other = WithoutServer();
   const auto [file, shape] = FileAndShape(smaller);
@@ -331,9 +355,10 @@ void RobotConfig::ChangePaths(const std::function<std::string(const std::string&
     output.answers = changed(output.answers);
   }
   for (std::string& smaller : smaller_models) smaller = changed(smaller);
-  for (std::string* path : {&model, &model_config.decoder.class_names_file, &output.dump_outputs,
-                            &output.overlay, &output.picture, &output.summary, &record.folder,
-                            &server.name_server, &server.robot_key, &server.schedule}) {
+  for (std::string* path :
+       {&model, &against, &model_config.decoder.class_names_file, &output.dump_outputs,
+        &output.overlay, &output.picture, &output.summary, &record.folder, &server.model,
+        &server.name_server, &server.robot_key, &server.schedule}) {
     if (!path->empty()) *path = changed(*path);
   }
   const bool is_key = server.server_key.find_first_not_of("0123456789abcdef") == std::string::npos;

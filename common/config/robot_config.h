@@ -62,6 +62,7 @@ struct RobotConfig {
   Mode mode = Mode::kDense;
   int track = 1;  // of so many frames one is computed, and the others get its answer, moved
   int check = 0;
+  std::string against;  // the model whose dense answers `check` takes; empty: `model`
   int threads = 0;
   int64_t frames = 0;
   double deadline_ms = 0;
@@ -102,6 +103,9 @@ struct RobotConfig {
   // With one of the smaller models in place of the first, and nothing else that is only the
   // first's. REQUIRES: checked.
   RobotConfig WithSmallerModel(const std::string& smaller) const;
+
+  // With another network for the same frames and answers in place of the model and all around it.
+  RobotConfig WithModel(const std::string& other) const;
 
   // What `shapes` says. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;

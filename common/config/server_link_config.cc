@@ -53,6 +53,12 @@ FieldTable ServerLinkConfig::Fields() {
           "Set it for mode \"split\"."}
           .AtMostItems(64)
           .Flag("--cut"),
+      Field{"model", &model,
+            "The model that the server computes in mode \"remote\", in place of the robot's. It "
+            "takes the same frames and gives outputs of the same shapes.",
+            "Set it to the network that a quantised model was made of, if the server has time for "
+            "it."}
+          .Flag("--server-model"),
       Field{"schedule", &schedule,
             "The file from cacheinf-schedule that says which plan is quickest when. Without it, "
             "robot and server make one when they first meet, and keep it.",

@@ -24,6 +24,7 @@ struct ServerLinkConfig {
   SliceCodec slice_codec = SliceCodec::kZstd;
   ServerMode server_mode = ServerMode::kCache;
   std::vector<std::string> cuts;
+  std::string model;     // file of what the server computes in mode remote; empty: the robot's
   std::string schedule;  // file; empty: the server makes one
   std::string emulate;   // common/link/emulated_link.h
 

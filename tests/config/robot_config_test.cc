@@ -168,9 +168,22 @@ TEST(RobotConfigTest, RefusesChecksThatWouldSayNothing) {
   EXPECT_EQ(Refusal(R"({"track": 4, "check": 6})"),
             "robot.json: check 6 and track 4 have a common divisor: some frames between two "
             "computed ones would never be checked");
+  EXPECT_EQ(Refusal(R"({"against": "floats.onnx"})"),
+            "robot.json: against names a model, but nothing is checked: set check too, such as "
+            "--check 10");
+  EXPECT_EQ(Refusal(R"({"against": "floats.onnx", "check": 10})"), "");
   EXPECT_EQ(Refusal(R"({"check": 10, "frames": 10})"), "");
   EXPECT_EQ(Refusal(R"({"track": 4, "check": 9})"), "");
   EXPECT_EQ(Refusal(R"({"track": 4, "check": 1})"), "");
+}
+
+TEST(RobotConfigTest, RefusesAModelForTheServerThatSharesTheRobots) {
+  const std::string server = R"({"server": {"address": "mpi", "model": "floats.onnx"}, )";
+  EXPECT_EQ(Refusal(server + R"("mode": "remote"})"), "");
+  EXPECT_EQ(
+      Refusal(server + R"("mode": "cacheinf"})"),
+      "robot.json: server.model is for mode remote; in mode cacheinf robot and server compute "
+      "one model: leave it out");
 }
 
 TEST(RobotConfigTest, NamesTheMode) {

@@ -8,21 +8,26 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "client/frame_executor.h"
 #include "common/answer/outputs.h"
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
+#include "common/config/configured_model.h"
 #include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/exec/model_state.h"
+#include "common/model/graph/pack.h"
 #include "common/plan/plan.h"
 #include "common/reuse/verdict.h"
 #include "tests/pair/in_process_server.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/quantised_networks.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -135,6 +140,73 @@ TEST_F(LateAnswerTest, IsTheFramesAnswerAllTheSameIfItComesFirst) {
   Begin();
   EXPECT_EQ(Finish().kind, Plan::Kind::kLocal);
   ExpectDense();
+}
+
+// A robot that computes a quantised network, and a server that may compute what that was made of.
+class ServersModelTest : public FolderTest {
+ protected:
+  ServersModelTest() {
+    WritePack(*MakeNetwork(ThreeQuantisedNetworks()[0], kHeight, kWidth), folder_ / "eight");
+    WritePack(*MakeNetwork(TenNetworks()[0], kHeight, kWidth), folder_ / "floats");
+    WritePack(*MakeNetwork(TenNetworks()[3], kHeight, kWidth), folder_ / "other");
+    config_.mode = RobotConfig::Mode::kRemote;
+    config_.model = folder_ / "eight";
+    config_.server.codec = "raw";
+    config_.server.slice_codec = SliceCodec::kRaw;
+    config_.server.wait_s = 30;
+    config_.model_config.decoder.kind = HeadKind::kRaw;
+  }
+
+  std::shared_ptr<const CompiledModel> Load(const char* name) const {
+    RobotConfig config = config_;
+    config.model = folder_ / name;
+    return std::make_shared<const CompiledModel>(
+        std::make_shared<const Graph>(LoadGraph(config, /*has_tensors=*/false)),
+        std::make_unique<CpuBackend>());
+  }
+
+  OutputNumbers Answer() {
+    FrameExecutor executor(Load("eight"), config_, clock_, link_clock_, server_.connect());
+    executor.SetPlaceOfFrames(kAll);
+    clip_.Change(4, 4);
+    while (!executor.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+    executor.Decide({.index = 0, .picture = clip_.picture(), .place = kAll, .tensor = {}}, {},
+                    FrameExecutor::kNever);
+    executor.Begin();
+    while (!executor.Step()) continue;
+    EXPECT_EQ(executor.Commit().kind, Plan::Kind::kRemote);
+    OutputNumbers numbers;
+    ReadOutputs(executor.outputs(), numbers);
+    return numbers;
+  }
+
+  OutputNumbers DenseAnswerOf(const char* name) const {
+    ModelState state(Load(name));
+    state.SetPicture(clip_.picture());
+    state.Run();
+    OutputNumbers numbers;
+    ReadOutputs(state, numbers);
+    return numbers;
+  }
+
+  RobotConfig config_;
+  SteadyClock link_clock_;
+  ManualClock clock_;
+  InProcessServer server_{folder_, link_clock_};
+  Clip clip_{kHeight, kWidth, /*step=*/0, 7};
+};
+
+TEST_F(ServersModelTest, IsTheRobotsUnlessAnotherIsNamed) {
+  EXPECT_EQ(Answer(), DenseAnswerOf("eight"));
+  config_.server.model = folder_ / "floats";
+  EXPECT_EQ(Answer(), DenseAnswerOf("floats"));
+  EXPECT_NE(DenseAnswerOf("floats"), DenseAnswerOf("eight"));
+}
+
+TEST_F(ServersModelTest, MustGiveTheSameOutputs) {
+  config_.server.model = folder_ / "other";
+  EXPECT_NE(RefusalOf([&] { Answer(); }).find("its outputs are of other shapes"),
+            std::string::npos);
 }
 
 class StandbyTest : public ExecutorTest {

@@ -153,6 +153,22 @@ TEST(RobotCommandTest, SaysOnceThatTheExactPolicyUsesNoGeometry) {
   EXPECT_EQ(warnings("fixed", "canvas"), 0);
 }
 
+TEST(RobotCommandTest, ChecksAgainstTheModelThatIsNamed) {
+  const auto run = [](const std::string& against) {
+    return RunRobot({"--config", kConfigs / "demo.json", "--model",
+                     kConfigs / "models/demo_segmentation.onnx", "--shape", "1x3x64x64", "--source",
+                     "generated:frames=3,width=64,height=64", "--check", "1", "--against",
+                     against});
+  };
+  const CommandResult itself = run(kConfigs / "models/demo_segmentation.onnx");
+  EXPECT_EQ(itself.exit_code, 0) << itself.error;
+  EXPECT_NE(itself.out.find("demo_segmentation.onnx, mIoU 1.0000"), std::string::npos)
+      << itself.out;
+  const CommandResult missing = run("nosuch.onnx");
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.error.find("nosuch.onnx"), std::string::npos) << missing.error;
+}
+
 TEST(RobotCommandTest, AnswersOnStandardOutputAreAloneThere) {
   std::vector<std::string> arguments = {"--config",  kConfigs / "demo.json",
                                         "--model",   kConfigs / "models/demo_segmentation.onnx",

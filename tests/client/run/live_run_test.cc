@@ -182,7 +182,7 @@ TEST_F(LiveRunTest, ACheckKnowsWhatAFrameWaitedForIt) {
   const TickingClock clock;
   const auto model = Compile(LoadGraph(config, /*has_tensors=*/true), config);
   Robot robot(model, config, clock);
-  DenseCheck check(model, config, clock);
+  DenseCheck check(model, config, /*has_tensors=*/true, clock);
   const std::vector<Frame> frames = TensorsOf({milliseconds(0), milliseconds(0)});
   check.CheckIfDue(frames[0], robot.Process(frames[0]), robot);
   EXPECT_EQ(check.TimeSpentSince(nanoseconds(0)), nanoseconds(0)) << "not due yet";

@@ -172,6 +172,9 @@ TEST(SummaryTest, TellsTheAgreementOfWhatWasChecked) {
   summary.agreement->Add(box, {{}}, box, {{}});
   summary.agreement->Add(Detections(), {{}}, box, {{}});
   EXPECT_EQ(Line(summary, "checked"), "checked  2 frames against dense, F1 0.6667");
+  summary.against = "floats.onnx";
+  EXPECT_EQ(Line(summary, "checked"), "checked  2 frames against dense floats.onnx, F1 0.6667");
+  summary.against.clear();
   summary.agreement->Add(Detections(), {{}}, Detections(), {{}});
   EXPECT_EQ(Line(summary, "checked"),
             "checked  3 frames against dense, 2 had anything to compare, F1 0.6667");
