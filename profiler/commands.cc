@@ -19,6 +19,7 @@
 #include "common/model/load.h"
 #include "profiler/check_command.h"
 #include "profiler/fitted_clip.h"
+#include "profiler/frames_command.h"
 #include "profiler/inspect.h"
 #include "profiler/link_command.h"
 #include "profiler/machine.h"
@@ -125,6 +126,33 @@ struct CheckOptions {
     std::cout << RunCheckCommand(effective, picture, &contradicts) << std::flush;
     if (contradicts)
       throw InputError(effective.model, ": a robot refuses this model, as said above");
+  }
+};
+
+struct FramesOptions {
+  ConfigOptions config;
+  std::string model;
+  FramesCommand frames;
+
+  void AddTo(CLI::App& app) {
+    CLI::App* command = app.add_subcommand(
+        "frames",
+        "Write frames from all over a source, as pictures, and what the network gets of each, as "
+        "an array: to calibrate or to judge it elsewhere.");
+    command->add_option("MODEL", model, "ONNX or TorchScript file");
+    command->add_option("--out", frames.out_folder, "the folder for frames/ and inputs/")
+        ->required();
+    command->add_option("--frames", frames.count, "the most frames")->check(CLI::Range(1, 10000));
+    config.AddTo(*command, RobotConfig().Fields(),
+                 {"--model", "--shape", "--input", "--source", "--log-level"});
+    command->callback([this] { Run(); });
+  }
+
+  void Run() {
+    frames.config = EffectiveConfig(config);
+    if (!model.empty()) frames.config.model = model;
+    SetLogLevel(frames.config.log_level);
+    std::cout << RunFramesCommand(frames);
   }
 };
 
@@ -245,8 +273,9 @@ struct LinkOptions {
 
 void AddProfilerCommands(CLI::App& app) {
   // Callbacks use them until the program ends.
-  static auto& commands = *new std::tuple<InspectOptions, CheckOptions, PackOptions, ScenesOptions,
-                                          MachineOptions, MeasureOptions, LinkOptions>();
+  static auto& commands =
+      *new std::tuple<InspectOptions, CheckOptions, PackOptions, FramesOptions, ScenesOptions,
+                      MachineOptions, MeasureOptions, LinkOptions>();
   std::apply([&app](auto&... command) { (command.AddTo(app), ...); }, commands);
 }
 

@@ -5,8 +5,8 @@
 
 namespace cacheinf {
 
-// Adds the commands of cacheinf-profile: inspect, check, pack, scenes, machine, measure, link.
-// Parsing runs the one that is given.
+// Adds the commands of cacheinf-profile: inspect, check, pack, frames, scenes, machine, measure,
+// link. Parsing runs the one that is given.
 void AddProfilerCommands(CLI::App& app);
 
 }  // namespace cacheinf

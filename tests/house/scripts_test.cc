@@ -59,6 +59,7 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
     std::string error;
   };
   const std::string numbers = " to 999999999, got ";
+  const std::string model = SourceFolder() / "configs" / "models" / "demo_segmentation.onnx";
   const std::vector<Case> cases = {
       {"compare_with_paper", {}, "where is the testbed? (--testbed DIR)"},
       {"compare_with_paper", {"--programs"}, "--programs needs a folder"},
@@ -77,6 +78,13 @@ TEST(ScriptsTest, RefuseValuesThatCannotBe) {
        {"build", "--arch", "74"},
        "--arch must be a whole number from 75" + numbers + "74"},
       {"gpu-check", {"test", "--models", "nosuch"}, "--models: no such folder: nosuch"},
+      {"quantize", {}, "which network?"},
+      {"quantize", {"nosuch.onnx"}, "no such file: nosuch.onnx"},
+      {"quantize", {model}, "which clip? It must show what the network looks for"},
+      {"quantize", {model, "nosuch.mp4"}, "no such file or folder: nosuch.mp4"},
+      {"quantize", {"--agreement", "1.5"}, "--agreement must be above 0 and at most 1, got 1.5"},
+      {"quantize", {"--frames", "5"}, "--frames must be a whole number from 6" + numbers + "5"},
+      {"quantize", {"--programs", "nosuch"}, "--programs: no cacheinf-robot in nosuch"},
       {"lint", {"--since"}, "--since needs a commit"},
       {"lint", {"--since", "nosuchcommit"}, "--since: no such commit: nosuchcommit"},
       {"lint", {"nosuch.cc"}, "no such file: nosuch.cc"},

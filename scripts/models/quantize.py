@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+"""Quantises a network to 8 bits around ONNX Runtime's quantiser; scripts/quantize calls it.
+
+Ranges are calibrated once, on frames as the robot prepares them. Networks that differ in which
+layers stay fp32 are then made from the same ranges and measured by the robot.
+"""
+
+import argparse
+import copy
+import html
+import json
+import logging
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import version_converter
+from onnxruntime.quantization import CalibrationDataReader, QuantType, create_calibrator
+from onnxruntime.quantization.qdq_quantizer import QDQQuantizer
+from onnxruntime.quantization.quant_utils import load_model_with_shape_infer
+from onnxruntime.quantization.shape_inference import quant_pre_process
+
+LEAST_OPSET = 13  # of scales per channel
+SENSITIVITY_FRAMES = 4
+# What has 8-bit forms in CacheInf.
+OPERATORS = ["Conv", "Add", "Mul", "Sigmoid", "Relu", "LeakyRelu", "Clip", "HardSigmoid",
+             "HardSwish", "Tanh", "Concat", "MaxPool", "AveragePool", "Resize", "Split", "Slice"]
+ELEMENTWISE = {"Add", "Mul", "Sigmoid", "Relu", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish",
+               "Tanh"}
+
+
+class Refusal(Exception):
+    """Bad input, in one sentence."""
+
+
+class Failure(Exception):
+    """Something else that the user must know, in one sentence."""
+
+
+def step(text):
+    started = float(os.environ.get("CACHEINF_STARTED", time.time()))
+    print(f"[{time.time() - started:4.0f}s] {text}", flush=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("clips", nargs="+")
+    parser.add_argument("--agreement", type=float, default=0.97)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--frames", type=int, default=48)
+    parser.add_argument("--most-float", type=int, default=12)
+    parser.add_argument("--config")
+    parser.add_argument("--shape")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    if arguments.out is None:
+        arguments.out = arguments.model.with_suffix(".int8.onnx")
+    return arguments
+
+
+class Programs:
+    """CacheInf's programs, on one network's configuration."""
+
+    def __init__(self, arguments, folder):
+        self.folder = arguments.programs
+        self.scratch = folder
+        self.threads = arguments.threads
+        self.common = []
+        if arguments.config:
+            self.common += ["--config", arguments.config]
+        if arguments.shape:
+            self.common += ["--shape", arguments.shape]
+
+    def _run(self, program, options):
+        command = [str(self.folder / program), *map(str, options), *self.common,
+                   "--log-level", "error"]
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
+        if done.returncode == 0:
+            return
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        error = Refusal if done.returncode == 2 else Failure
+        raise error(f"{program} fails: {lines[-1]}")
+
+    def write_frames(self, model, clip, count, out):
+        self._run("cacheinf-profile", ["frames", model, "--source", clip, "--frames", count,
+                                       "--out", out])
+
+    def measure(self, model, original, frames, decoder=None):
+        """The summary of a dense run on a folder of frames, checked against the original."""
+        summary = self.scratch / "summary.json"
+        options = ["run", "--model", model, "--against", original, "--source", frames, "--mode",
+                   "dense", "--check", 1, "--threads", self.threads, "--summary", summary]
+        if decoder:
+            options += ["--set", f"decoder.kind={decoder}"]
+        self._run("cacheinf-robot", options)
+        return json.loads(summary.read_text())
+
+
+class Frames(CalibrationDataReader):
+    """What the network gets of frames, one at a time."""
+
+    def __init__(self, files, model):
+        self.files = iter(files)
+        self.input = model.graph.input[0]
+
+    def get_next(self):
+        file = next(self.files, None)
+        if file is None:
+            return None
+        element = self.input.type.tensor_type.elem_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(element)
+        return {self.input.name: np.load(file).astype(dtype)}
+
+
+def take_frames(programs, arguments, folder):
+    """Returns arrays to calibrate on, and folders of frames to judge by and to find layers by."""
+    each = max(3, arguments.frames // len(arguments.clips))
+    calibration = []
+    held_out = folder / "held-out"
+    few = folder / "few"
+    for place in (held_out, few):
+        place.mkdir()
+    for number, clip in enumerate(arguments.clips):
+        out = folder / f"clip-{number}"
+        programs.write_frames(arguments.model, clip, each, out)
+        pictures = sorted((out / "frames").iterdir())
+        if len(pictures) < 3:
+            raise Refusal(f"{clip} has {len(pictures)} frame(s), and at least 3 are needed: some "
+                          "calibrate, and others judge")
+        seen = (2 * len(pictures) + 2) // 3
+        calibration += [out / "inputs" / (picture.stem + ".npy") for picture in pictures[:seen]]
+        for picture in pictures[seen:]:
+            picture.rename(held_out / f"{number:03}-{picture.name}")
+        for picture in pictures[:seen:max(1, seen // SENSITIVITY_FRAMES)]:
+            if len(list(few.iterdir())) < SENSITIVITY_FRAMES:
+                shutil.copy(picture, few / f"{number:03}-{picture.name}")
+    return calibration, held_out, few
+
+
+def read_model(path):
+    try:
+        model = onnx.load(path)
+    except Exception as error:  # protobuf's and onnx's own
+        raise Refusal(f"{path} is no ONNX file: {error}") from error
+    kinds = {node.op_type for node in model.graph.node}
+    if kinds & {"QuantizeLinear", "DequantizeLinear"} or any(k.startswith("QLinear") for k in kinds):
+        raise Refusal(f"{path} is quantised already: give the fp32 network that it was made of")
+    if "Conv" not in kinds:
+        raise Refusal(f"{path} has no convolution, and only convolutions gain by 8 bits")
+    return model
+
+
+def prepare(model, folder):
+    """Fuses what can be fused, and infers shapes; names every node."""
+    opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")),
+                default=0)
+    if opset < LEAST_OPSET:
+        try:
+            model = version_converter.convert_version(model, LEAST_OPSET)
+        except Exception as error:
+            raise Refusal(f"operator set {opset} cannot be made {LEAST_OPSET}, which scales per "
+                          f"channel need: export the network again ({error})") from error
+    path = folder / "converted.onnx"
+    onnx.save(model, path)
+    prepared = folder / "prepared.onnx"
+    quant_pre_process(str(path), str(prepared), skip_symbolic_shape=True)
+    model = onnx.load(prepared)
+    for number, node in enumerate(model.graph.node):
+        node.name = node.name or f"{node.op_type}_{number}"
+    onnx.save(model, prepared)
+    return prepared
+
+
+class Network:
+    """Its layers: each a convolution and what follows it number by number."""
+
+    def __init__(self, model):
+        nodes = model.graph.node
+        constants = {constant.name for constant in model.graph.initializer}
+        producers = {output: node for node in nodes for output in node.output}
+        self.nodes = list(nodes)
+        reaches = set()  # names of nodes that lead to a convolution
+        readers = {}
+        for node in nodes:
+            for name in node.input:
+                readers.setdefault(name, []).append(node)
+        for node in reversed(self.nodes):
+            following = [r for output in node.output for r in readers.get(output, [])]
+            if any(r.op_type == "Conv" or r.name in reaches for r in following):
+                reaches.add(node.name)
+        self.heads = {node.name for node in nodes
+                      if node.op_type == "Conv" and node.name not in reaches}
+        self.tail = [node.name for node in nodes
+                     if node.op_type != "Conv" and node.name not in reaches]
+        self.layers = {node.name: {node.name} for node in nodes if node.op_type == "Conv"}
+        owner = {node.name: node.name for node in nodes if node.op_type == "Conv"}
+        for node in nodes:
+            if node.op_type not in ELEMENTWISE:
+                continue
+            before = {owner.get(producers[name].name) if name in producers else None
+                      for name in node.input if name and name not in constants}
+            if len(before) == 1 and None not in before:
+                layer = before.pop()
+                owner[node.name] = layer
+                self.layers[layer].add(node.name)
+
+    def all_but(self, layer):
+        return [node.name for node in self.nodes if node.name not in self.layers[layer]]
+
+
+class Quantiser:
+    """Makes networks from one calibration."""
+
+    def __init__(self, prepared, original, calibration, folder):
+        self.model = load_model_with_shape_infer(prepared)
+        self.original = original
+        self.network = Network(self.model)
+        self.folder = folder
+        calibrator = create_calibrator(prepared, OPERATORS,
+                                       augmented_model_path=str(folder / "augmented.onnx"))
+        calibrator.collect_data(Frames(calibration, self.model))
+        self.ranges = calibrator.compute_data()
+
+    def write(self, path, stay_float):
+        """Writes the network with all nodes in 8 bits but those named."""
+        quantiser = QDQQuantizer(
+            copy.deepcopy(self.model), per_channel=True, reduce_range=False,
+            weight_qType=QuantType.QInt8, activation_qType=QuantType.QUInt8,
+            tensors_range=self.ranges, nodes_to_quantize=[],
+            nodes_to_exclude=list(stay_float) + self.network.tail,
+            op_types_to_quantize=OPERATORS, extra_options={})
+        quantiser.quantize_model()
+        model = quantiser.model.model
+        unround_heads(model, self.network.heads)
+        used = {node.domain for node in model.graph.node}
+        imports = [entry for entry in model.opset_import
+                   if entry.domain in used or entry.domain in ("", "ai.onnx")]
+        del model.opset_import[:]
+        model.opset_import.extend(imports)
+        del model.metadata_props[:]
+        model.metadata_props.extend(self.original.metadata_props)
+        onnx.save(model, path)
+
+
+def unround_heads(model, heads):
+    """Takes the rounding off what the last convolutions give: nothing gains by it."""
+    nodes = {output: node for node in model.graph.node for output in node.output}
+    renamed = {}
+    gone = set()
+    for read in model.graph.node:
+        rounded = nodes.get(read.input[0]) if read.op_type == "DequantizeLinear" else None
+        if rounded is None or rounded.op_type != "QuantizeLinear":
+            continue
+        made_by = nodes.get(rounded.input[0])
+        if made_by is None or made_by.name not in heads:
+            continue
+        gone.update({read.name, rounded.name})
+        renamed[read.output[0]] = (rounded.input[0], made_by)
+    outputs = {output.name for output in model.graph.output}
+    kept = [node for node in model.graph.node if node.name not in gone]
+    for rounded, (plain, made_by) in renamed.items():
+        if rounded in outputs:  # the convolution gives the output itself
+            made_by.output[0] = rounded
+        else:
+            for node in kept:
+                for i, name in enumerate(node.input):
+                    if name == rounded:
+                        node.input[i] = plain
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+
+
+def agreement_of(summary):
+    agreement = summary["agreement"]
+    if "value" not in agreement:
+        raise Refusal("the network finds nothing in the held-out frames, so nothing can agree: take "
+                      "clips that show what it looks for")
+    return agreement["value"]
+
+
+def figures_of(programs, path, original, held_out):
+    summary = programs.measure(path, original, held_out)
+    return {"agreement": agreement_of(summary), "measure": summary["agreement"]["measure"],
+            "ms": summary["latency_ms"]["p50"]}
+
+
+def find_sensitivity(quantiser, programs, arguments, few, folder):
+    """Layers, those that hurt most first, with the relative error that each alone causes."""
+    layers = list(quantiser.network.layers)
+    step(f"finding out which of {len(layers)} layers hurt")
+    path = folder / "one.onnx"
+    errors = {}
+    for number, layer in enumerate(layers, start=1):
+        quantiser.write(path, quantiser.network.all_but(layer))
+        agreement = programs.measure(path, arguments.model, few, decoder="raw")["agreement"]
+        errors[layer] = agreement.get("relative_l2", 0.0)
+        if number % 10 == 0 or number == len(layers):
+            step(f"  {number} of {len(layers)}")
+    return sorted(errors.items(), key=lambda item: -item[1])
+
+
+def search(quantiser, programs, arguments, held_out, few, folder):
+    """Leaves layers in fp32 until the answers agree. Returns all that was tried."""
+    tried = []
+
+    def attempt(stay_float, added):
+        path = folder / f"try-{len(tried)}.onnx"
+        nodes = {node for layer in stay_float for node in quantiser.network.layers[layer]}
+        quantiser.write(path, nodes)
+        tried.append({"float_layers": list(stay_float), "added": added, "file": path,
+                      **figures_of(programs, path, arguments.model, held_out)})
+        return tried[-1]
+
+    best = attempt([], None)
+    step(f"all layers in 8 bits: {text_of(best)}")
+    if best["agreement"] >= arguments.agreement:
+        return tried
+    ranking = find_sensitivity(quantiser, programs, arguments, few, folder)
+    for layer, error in ranking[:8]:
+        step(f"  {layer} alone: relative error {error:.4f}")
+    chosen = []
+    for layer, _ in ranking[:arguments.most_float]:
+        before = tried[-1]
+        chosen.append(layer)
+        now = attempt(chosen, layer)
+        step(f"{layer} stays fp32: {text_of(now)}, {now['agreement'] - before['agreement']:+.4f} "
+             f"for {now['ms'] - before['ms']:+.2f} ms")
+        if now["agreement"] >= arguments.agreement:
+            break
+    return tried
+
+
+def text_of(figures):
+    return f"{figures['measure']} {figures['agreement']:.4f}, {figures['ms']:.2f} ms a frame"
+
+
+def picture_of(points, original_ms, target):
+    """An SVG: agreement against time."""
+    width, height, left, bottom = 640, 400, 70, 50
+    times = [point["ms"] for point in points] + [original_ms]
+    levels = [point["agreement"] for point in points] + [1.0, target]
+    most_ms = 1.05 * max(times)
+    least = max(0.0, min(levels) - 0.1 * (1.0 - min(levels)) - 0.005)
+
+    def place(ms, agreement):
+        x = left + (width - left - 20) * ms / most_ms
+        y = 20 + (height - bottom - 20) * (1.0 - agreement) / (1.0 - least)
+        return x, y
+
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+             'font-family="sans-serif" font-size="12">',
+             f'<rect width="{width}" height="{height}" fill="white"/>']
+
+    def line(begin, end, style):
+        lines.append(f'<line x1="{begin[0]:.1f}" y1="{begin[1]:.1f}" x2="{end[0]:.1f}" '
+                     f'y2="{end[1]:.1f}" {style}/>')
+
+    def text(at, what, anchor="start"):
+        lines.append(f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" text-anchor="{anchor}">'
+                     f"{html.escape(what)}</text>")
+
+    line(place(0, least), place(most_ms, least), 'stroke="black"')
+    line(place(0, least), place(0, 1.0), 'stroke="black"')
+    for part in range(6):
+        level = least + (1.0 - least) * part / 5
+        x, y = place(0, level)
+        text((x - 6, y + 4), f"{level:.3f}", "end")
+        ms = most_ms * part / 5
+        x, y = place(ms, least)
+        text((x, y + 18), f"{ms:.1f}", "middle")
+    text((width / 2, height - 8), "ms of a dense frame", "middle")
+    text((6, 14), points[0]["measure"])
+    line(place(0, target), place(most_ms, target), 'stroke="gray" stroke-dasharray="4 4"')
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in
+                    (place(point["ms"], point["agreement"]) for point in points))
+    lines.append(f'<polyline points="{path}" fill="none" stroke="steelblue"/>')
+    for point in points:
+        x, y = place(point["ms"], point["agreement"])
+        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="steelblue"/>')
+        text((x + 6, y - 6), f"{len(point['float_layers'])} fp32")
+    x, y = place(original_ms, 1.0)
+    lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="black"/>')
+    text((x - 6, y + 16), "original", "end")
+    return "\n".join(lines + ["</svg>"]) + "\n"
+
+
+def check_runs_elsewhere(path, sample):
+    """The result must run in ONNX Runtime, too."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session.run(None, sample)
+
+
+def quantise(arguments, folder):
+    logging.getLogger().setLevel(logging.ERROR)
+    original = read_model(arguments.model)
+    programs = Programs(arguments, folder)
+    step(f"taking frames of {', '.join(arguments.clips)}")
+    calibration, held_out, few = take_frames(programs, arguments, folder)
+    dense = programs.measure(arguments.model, arguments.model, held_out)
+    agreement_of(dense)
+    original_ms = dense["latency_ms"]["p50"]
+    step(f"calibrating on {len(calibration)} frames; {len(list(held_out.iterdir()))} are held out")
+    quantiser = Quantiser(prepare(original, folder), original, calibration, folder)
+    step(f"the original takes {original_ms:.2f} ms a frame")
+    tried = search(quantiser, programs, arguments, held_out, few, folder)
+    reached = [point for point in tried if point["agreement"] >= arguments.agreement]
+    best = reached[0] if reached else max(tried, key=lambda point: point["agreement"])
+    check_runs_elsewhere(best["file"], Frames(calibration[:1], quantiser.model).get_next())
+    shutil.copy(best["file"], arguments.out)
+    picture = arguments.out.with_suffix(".svg")
+    picture.write_text(picture_of(tried, original_ms, arguments.agreement))
+    table = [{key: value for key, value in point.items() if key != "file"} for point in tried]
+    arguments.out.with_suffix(".json").write_text(json.dumps(
+        {"original_ms": original_ms, "target": arguments.agreement, "tried": table}, indent=2))
+    step(f"{arguments.out}: {text_of(best)}, of {original_ms:.2f} ms; picture: {picture}")
+    for layer in best["float_layers"]:
+        print(f"  fp32: {layer}")
+    if reached:
+        return 0
+    print(f"quantize: the agreement of {arguments.agreement} is not reached; the best network is "
+          "written. More frames (--frames), other clips, or more layers in fp32 (--most-float) may "
+          "help", file=sys.stderr)
+    return 1
+
+
+def main():
+    arguments = parse_arguments()
+    try:
+        with tempfile.TemporaryDirectory(prefix="cacheinf-quantize-") as folder:
+            return quantise(arguments, pathlib.Path(folder))
+    except Refusal as error:
+        print(f"quantize: {error}", file=sys.stderr)
+        return 2
+    except Failure as error:
+        print(f"quantize: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
