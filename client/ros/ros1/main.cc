@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
+#include <rosgraph_msgs/Log.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "client/ros/log_topic.h"
 #include "client/ros/node_options.h"
-#include "client/ros/ros1/log_topic.h"
 #include "client/ros/ros1/node.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -70,7 +71,9 @@ int Run(int argc, char** argv) {
   // the master would take this one for the newer one, and shut the namesake down as well.
   bool is_disabled = false;
   (void)ros::param::getCached("/rosout_disable_topics_generation", is_disabled);
-  const ros1::LogTopic log(ros::this_node::getName());
+  const ros::Publisher rosout = ros::NodeHandle().advertise<rosgraph_msgs::Log>("/rosout", 100);
+  const LogTopic<rosgraph_msgs::Log> log(ros::this_node::getName(),
+                                         [&](const auto& message) { rosout.publish(message); });
   std::map<std::string, std::string> parameters = ros1::ParametersOf(own);
   const ros1::NodeSettings settings = ros1::TakeOwnParameters(parameters);
   const auto config = ReadNodeOptions(kProgram, arguments, parameters);

@@ -1,4 +1,6 @@
 #include <nodelet/nodelet.h>
+#include <ros/ros.h>
+#include <rosgraph_msgs/Log.h>
 
 #include <exception>
 #include <map>
@@ -7,8 +9,8 @@
 #include <pluginlib/class_list_macros.hpp>
 #include <string>
 
+#include "client/ros/log_topic.h"
 #include "client/ros/node_options.h"
-#include "client/ros/ros1/log_topic.h"
 #include "client/ros/ros1/node.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -21,7 +23,9 @@ class RobotNodelet : public nodelet::Nodelet {
   // Throws if the model cannot be loaded; the manager then refuses to load this.
   void onInit() override {
     try {
-      log_.emplace(getName());
+      // Not by this nodelet's own handle, whose queue may go sooner.
+      rosout_ = ros::NodeHandle().advertise<rosgraph_msgs::Log>("/rosout", 100);
+      log_.emplace(getName(), [this](const auto& message) { rosout_.publish(message); });
       std::map<std::string, std::string> parameters = ParametersOf(getPrivateNodeHandle());
       const NodeSettings settings = TakeOwnParameters(parameters);
       const auto config =
@@ -37,7 +41,8 @@ class RobotNodelet : public nodelet::Nodelet {
   }
 
   SteadyClock clock_;
-  std::optional<LogTopic> log_;
+  ros::Publisher rosout_;
+  std::optional<LogTopic<rosgraph_msgs::Log>> log_;
   std::unique_ptr<Node> node_;
 };
 

@@ -1,9 +1,12 @@
+#include <rcl/logging_rosout.h>
+
 #include <atomic>
 #include <map>
+#include <rcl_interfaces/msg/log.hpp>
 #include <string>
 
+#include "client/ros/log_topic.h"
 #include "client/ros/node_options.h"
-#include "client/ros/ros2/log_topic.h"
 #include "client/ros/ros2/node.h"
 #include "client/ros/ros2/parameters.h"
 #include "client/ros/ros2/rcl_node.h"
@@ -21,7 +24,15 @@ namespace {
 int Run(int argc, char** argv) {
   const std::atomic<bool>& stop = StopOnSignals();
   ros2::RclNode ros(argc, argv, "cacheinf");
-  const ros2::LogTopic log(ros);
+  using Log = rcl_interfaces::msg::Log;
+  ros2::Publisher<Log> rosout(ros, "/rosout", rcl_qos_profile_rosout_default);
+  const LogTopic<Log> log(ros.name(), [&rosout](const Log& message) {
+    try {
+      rosout.Publish(message);
+    } catch (const ros2::RosError&) {
+      // It is on standard error.
+    }
+  });
   std::map<std::string, ros2::ParameterValue> given = ros.GivenParameters();
   const ros2::NodeSettings settings = ros2::TakeOwnParameters(given);
   std::map<std::string, std::string> parameters;
