@@ -22,7 +22,7 @@ struct MeasureCommand {
 
 // Measures what the configuration's model costs on this machine and writes the profile, unless the
 // file holds one of the same model, settings, clips, codecs, machine and build. Returns what to
-// print. If `stop` ends it, writes nothing. Throws InputError.
+// print. If `stop` ends it, writes nothing and throws Stopped. Throws InputError.
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop);
 

@@ -14,6 +14,7 @@
 #include "common/answer/outputs.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/file.h"
 #include "common/base/json_fields.h"
 #include "common/base/log.h"
@@ -207,7 +208,7 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
         request.settings, *request.decoder, measurement.clips, to_judge_s, clock,
         [&](double left_s) { return go_on(request.seconds - left_s, left_s); }, &profile);
   }
-  if (is_ended) throw InputError("stopped: no profile is written");
+  if (is_ended) throw Stopped("stopped: no profile is written");
   profile.winograd_difference = WinogradDifference(request, measurement.clips.front());
   SetWatts(request.watts, &profile);
   if (is_generated) {

@@ -60,7 +60,7 @@ struct ObtainedProfile {
 
 // Returns the file's profile, with the watts of this request, if it fits the request and need not
 // be measured again; else measures it and writes the file. `on_progress` as in Measurement: false
-// ends it. Throws InputError if it was ended or the request does not fit the model.
+// ends it. Throws Stopped if it was ended, InputError if the request does not fit the model.
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress);

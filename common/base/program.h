@@ -8,11 +8,13 @@
 namespace cacheinf {
 
 // Calls `run` and returns the exit code for `main`. An exception becomes one line on stderr that
-// begins with the program's name: exit code 2 for an InputError, 1 for anything else. Standard
-// output that did not take everything written counts as an InputError.
+// begins with the program's name: exit code 2 for an InputError, 128 plus the signal's number for
+// Stopped, 1 for anything else. Standard output that did not take everything written counts as an
+// InputError.
 int RunProgram(std::string_view name, const std::function<int()>& run);
 
-// From now on the first SIGINT or SIGTERM sets the result, and the second ends the program.
+// From now on the first SIGINT, SIGTERM or SIGHUP sets the result, and the second of a kind ends
+// the program. SIGHUP stays ignored where it is, as under nohup.
 const std::atomic<bool>& StopOnSignals();
 
 }  // namespace cacheinf

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/log.h"
 #include "common/codec/compressed_text.h"
 #include "common/pair/link_probe.h"
@@ -56,7 +57,7 @@ bool Session::Advance(std::chrono::nanoseconds at_most) {
     }
     if (Step(turn, at_most)) has_moved = true;
   } catch (const std::exception& error) {
-    Leave(error.what());
+    Leave(SentenceOf(error));
   }
   return has_moved;
 }
@@ -218,7 +219,7 @@ bool Session::FinishSolving() {
   } catch (const ModelRefusal&) {
     throw;  // no frame of it will be served either
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("robot \"{}\" gets no schedule: {}", robot_, error.what()));
+    LogWarning(fmt::format("robot \"{}\" gets no schedule: {}", robot_, SentenceOf(error)));
   }
   if (next_profile_) TakeProfile(*std::exchange(next_profile_, std::nullopt));
   return true;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/log.h"
 #include "common/codec/slice_codec.h"
 #include "common/pair/say.h"
@@ -94,7 +95,7 @@ void SplitServer::Take(const message::Frame& frame) {
     walk_.Begin(decision, settings_.cuts, settings_.policy);
     channel_.Expect(true);
   } catch (const std::exception& error) {
-    Refuse(decision.number, error.what());
+    Refuse(decision.number, SentenceOf(error));
   }
 }
 
@@ -127,7 +128,7 @@ bool SplitServer::Step(std::chrono::nanoseconds queued) {
     if (progress == Progress::kRefused) Refuse(*told_, walk_.fault());
     if (progress == Progress::kDone) SendAnswer(queued);
   } catch (const std::exception& error) {
-    Refuse(*told_, error.what());
+    Refuse(*told_, SentenceOf(error));
   }
   return true;
 }

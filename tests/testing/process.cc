@@ -67,6 +67,18 @@ void Process::Signal(int number) const {
   if (!exit_code_) kill(id_, number);
 }
 
+bool Process::Catches(int number, milliseconds at_most) const {
+  return WaitUntil(at_most, [&] {
+    std::ifstream status("/proc/" + std::to_string(id_) + "/status");
+    const std::string key = "SigCgt:";
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with(key)) continue;
+      return (std::stoull(line.substr(key.size()), nullptr, 16) >> (number - 1) & 1U) != 0;
+    }
+    return false;
+  });
+}
+
 std::optional<int> Process::Wait(milliseconds at_most) {
   WaitUntil(at_most, [this] {
     int status = 0;

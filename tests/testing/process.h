@@ -24,6 +24,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   pid_t id() const { return id_; }
+  // Whether it has a handler for the signal before the time is up.
+  bool Catches(int number, std::chrono::milliseconds at_most) const;
   void Signal(int number) const;
 
   // The exit code, or 128 plus the number of the signal that ended it; nothing if it still runs.
