@@ -26,8 +26,9 @@ std::string NameOf(const std::string& robot) {
 }
 
 LinkAddress AddressOf(const ServerLinkConfig& config) {
-  return ParseLinkAddress("--server", config.address,
-                          {config.name_server, config.robot_key, config.server_key});
+  return ParseLinkAddress(
+      "--server", config.address,
+      {config.name_server, config.robot_key, config.server_key, config.interface});
 }
 
 }  // namespace
@@ -54,7 +55,8 @@ ServerPeer::~ServerPeer() {
 
 ServerConnection* ServerPeer::Poll() {
   if (is_lost()) {
-    (void)connection_->Receive();  // its last words, if there are any
+    while (connection_->Receive()) {  // its last words, if there are any
+    }
     LogWarning(
         fmt::format("the server is lost, the robot answers alone: {}", connection_->fault()));
     if (connection_->has_refused()) {

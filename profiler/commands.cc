@@ -253,6 +253,7 @@ struct LinkOptions {
                      "tcp://HOST:PORT, mpi or mpi:NAME, as the server's --listen")
         ->required();
     command->add_option("--name-server", link.name_server, "the name server's file");
+    command->add_option("--interface", link.interface, "the only one to use, with mpi:NAME");
     command->add_option("--robot-key", link.robot_key, "a listed robot's secret key, for tcp://");
     command->add_option("--server-key", link.server_key, "the server's public key, for tcp://");
     command->add_option("--emulate", link.emulate,

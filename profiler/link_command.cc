@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/file.h"
 #include "common/link/address.h"
 #include "common/link/channel.h"
@@ -35,7 +36,8 @@ std::unique_ptr<Link> Connect(const LinkCommand& command, LinkConnector& connect
   const auto until = clock.Now() + wait;
   while (true) {
     if (std::unique_ptr<Link> link = connector.Poll()) return link;
-    if (clock.Now() >= until || stop) {
+    if (stop) throw Stopped("stopped: the link is not measured");
+    if (clock.Now() >= until) {
       throw InputError(fmt::format("--server {}: no server came within {:g} s{}{}", command.server,
                                    command.wait_s, connector.problem().empty() ? "" : ": ",
                                    connector.problem()));
@@ -101,7 +103,8 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
   std::optional<LinkShape> shape;
   if (!command.emulate.empty()) shape = ParseLinkShape(command.emulate);
   LinkConnector connector(ParseLinkAddress(
-      "--server", command.server, {command.name_server, command.robot_key, command.server_key}));
+      "--server", command.server,
+      {command.name_server, command.robot_key, command.server_key, command.interface}));
   std::unique_ptr<Link> link = Connect(command, connector, clock, stop);
   if (shape) link = EmulateLink(std::move(link), *shape, clock);
   Channel channel(std::move(link), clock);
@@ -119,7 +122,7 @@ std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
   const ChannelStatistics estimate = channel.statistics();
   Say(channel, message::Bye{});
   channel.Flush(clock.Now() + std::chrono::milliseconds(500));
-  if (stop) throw InputError("stopped");
+  if (stop) throw Stopped("stopped: the link is not measured");
   if (!command.out.empty()) WriteFile(command.out, LinkToJsonText(command, sizes, estimate));
   return LinkToText(command, sizes, estimate);
 }

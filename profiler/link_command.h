@@ -12,8 +12,9 @@ namespace cacheinf {
 struct LinkCommand {
   std::string server;       // common/link/address.h
   std::string name_server;  // the name server's file; empty: the default
-  std::string robot_key;    // common/config/server_link_config.h, as the next
+  std::string robot_key;    // common/config/server_link_config.h, as the next two
   std::string server_key;
+  std::string interface;
   std::string emulate;  // ParseLinkShape, for what leaves here
   double wait_s = 10;   // for the server
   int rounds = 9;
@@ -21,7 +22,8 @@ struct LinkCommand {
 };
 
 // Times messages of 1 byte to 1 MB to a server and back (common/pair/link_probe.h). Returns a
-// table. Throws InputError if there is no such server or it was lost.
+// table. Throws InputError if there is no such server or it was lost, Stopped once
+// `stop` is set.
 std::string RunLinkCommand(const LinkCommand& command, const Clock& clock,
                            const std::atomic<bool>& stop);
 

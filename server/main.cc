@@ -10,7 +10,6 @@
 #include "common/base/log.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
-#include "common/link/address.h"
 #include "common/link/keys.h"
 #include "common/link/link_ends.h"
 #include "server/server.h"
@@ -42,8 +41,7 @@ int Run(int argc, char** argv) {
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
-  LinkListener listener(
-      ParseLinkAddress("--listen", config.listen, {config.name_server, config.key, config.robots}));
+  LinkListener listener(config.Address());
   if (!config.emulate.empty()) LogInfo("emulated: " + config.emulate);
   LogInfo("robots may come");
   std::atomic<bool> have_all_left = false;

@@ -28,6 +28,11 @@ FieldTable ServerConfig::Fields() {
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it if several name servers run on one machine."}
           .Flag("--name-server"),
+      Field{"interface", &interface,
+            "With mpi:NAME, the only network interface to listen at, by its name or address, or "
+            "all. By default the one towards the name server, as that says.",
+            "Set it if robots come by another one."}
+          .Flag("--interface"),
       Field{"key", &key,
             "The file of the server's secret key, which cacheinf-server keygen writes. Robots need "
             "the public one.",
@@ -84,6 +89,10 @@ FieldTable ServerConfig::Fields() {
   };
 }
 
+LinkAddress ServerConfig::Address() const {
+  return ParseLinkAddress("--listen", listen, {name_server, key, robots, interface});
+}
+
 void ServerConfig::Load(const ConfigOptions& options) {
   if (!options.file().empty()) {
     ReadJson(ReadFile(options.file(), kLargestFile), options.file(), Fields());
@@ -91,7 +100,7 @@ void ServerConfig::Load(const ConfigOptions& options) {
   options.Override(Fields());
   CheckBounds("configuration", Fields());
   if (models.empty()) models = (CacheFolder() / "served-models").string();
-  ParseLinkAddress("--listen", listen, {name_server, key, robots});
+  Address();
   ParseEmulation(emulate);
 }
 

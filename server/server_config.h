@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/config/fields.h"
 #include "common/config/robot_config.h"
+#include "common/link/address.h"
 
 namespace cacheinf {
 
@@ -14,6 +15,7 @@ class ConfigOptions;
 struct ServerConfig {
   std::string listen = "mpi";
   std::string name_server;  // empty: the default file
+  std::string interface;    // of mpi:NAME (common/link/address.h); empty: the name server's
   std::string key;          // the server's key pair, a file; empty: none
   std::string robots;       // the list of robots' public keys, a file; empty: none
   RobotConfig::Backend backend = RobotConfig::Backend::kCpu;
@@ -28,6 +30,9 @@ struct ServerConfig {
 
   // The table refers to this object, which must outlive it.
   FieldTable Fields();
+
+  // Where it listens. Throws InputError.
+  LinkAddress Address() const;
 
   // Applies the options. Throws InputError.
   void Load(const ConfigOptions& options);

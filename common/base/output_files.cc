@@ -83,6 +83,16 @@ void CheckWritable(const std::vector<NamedPath>& files) {
   }
 }
 
+void CheckFolder(const NamedPath& folder) {
+  if (folder.path.empty()) return;
+  std::error_code error;
+  fs::path there = fs::absolute(folder.path, error).lexically_normal();
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (fs::is_directory(there, error) && access(there.c_str(), W_OK | X_OK) == 0) return;
+  throw InputError(folder.option, " ", folder.path.string(),
+                   fs::is_directory(there, error) ? ": cannot be made" : ": is not a folder");
+}
+
 void CheckExtension(const NamedPath& file, std::string_view extension) {
   if (file.path.empty() || file.path.extension() == extension) return;
   throw InputError(

@@ -22,6 +22,10 @@ void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<Na
 // without opening it. Ignores empty paths.
 void CheckWritable(const std::vector<NamedPath>& files);
 
+// Throws InputError, naming the option, if the path is no folder to write to, and cannot become
+// one. Ignores an empty path.
+void CheckFolder(const NamedPath& folder);
+
 // Throws InputError, naming the option, if the file's extension is not that of its format. Ignores
 // an empty path.
 void CheckExtension(const NamedPath& file, std::string_view extension);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/codec/gst_start.h"
 #include "common/codec/video_codec.h"
 #include "common/codec/yuv420.h"
 
@@ -69,8 +70,7 @@ class GstEncoder::Pipeline {
  public:
   Pipeline(const PictureFormat& format, const std::string& text)
       : format_(format), name_(fmt::format("GStreamer pipeline \"{}\"", text)) {
-    static const bool is_started = gst_init_check(nullptr, nullptr, nullptr) != FALSE;
-    if (!is_started) throw InputError("GStreamer does not start on this machine");
+    if (!StartGStreamer()) throw InputError("GStreamer does not start on this machine");
     constexpr const char* kSource = "cacheinf_source";
     constexpr const char* kSink = "cacheinf_sink";
     const std::string whole =

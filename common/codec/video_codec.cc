@@ -13,6 +13,7 @@ extern "C" {
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/silenced_stderr.h"
 #include "common/codec/yuv420.h"
 
 namespace cacheinf {
@@ -67,7 +68,10 @@ VideoEncoder::VideoEncoder(const PictureFormat& format, const PictureCodec& code
       codec_(codec),
       frame_(Own(av_frame_alloc())),
       packet_(Own(av_packet_alloc())) {
-  Open();
+  {
+    const SilencedStderr silence;  // where libraries complain of options
+    Open();
+  }
   frame_->format = context_->pix_fmt;
   frame_->width = context_->width;
   frame_->height = context_->height;

@@ -16,6 +16,11 @@ FieldTable ServerLinkConfig::Fields() {
           "name-server in ${CACHEINF_CACHE:-~/.cache/cacheinf}.",
           "Set it if there are several."}
           .Flag("--name-server"),
+      Field{"interface", &interface,
+            "For mpi:NAME, the only network interface to use, by its name or address, or all. By "
+            "default the one towards the name server, as that says.",
+            "Set it if the server is reached by another one."}
+          .Flag("--interface"),
       Field{"robot_key", &robot_key,
             "The file of this robot's secret key, which cacheinf-server keygen writes. The "
             "server's list of robots needs the public one.",

@@ -17,6 +17,7 @@ struct ServerLinkConfig {
 
   std::string address;      // empty: there is none
   std::string name_server;  // its file; empty: the default one
+  std::string interface;    // for mpi:NAME (common/link/address.h); empty: the name server's
   std::string robot_key;    // the robot's own key pair, a file; empty: none
   std::string server_key;   // the server's public key or its file; empty: none
   double wait_s = 0;

@@ -75,6 +75,10 @@ LinkAddress ParseLinkAddress(const std::string& option, const std::string& text,
                              const LinkFiles& files) {
   LinkAddress address;
   address.files = files;
+  if (!files.interface.empty() && !text.starts_with("mpi:")) {
+    throw InputError("--interface is of mpi:NAME, but ", option, " is ", text,
+                     "; tcp://HOST:PORT names the interface itself");
+  }
   if (text.starts_with(kTcp)) {
     ParseTcp(option, text, &address);
     return address;
@@ -109,6 +113,9 @@ NameServer ReadNameServer(const fs::path& file) {
   NameServer server;
   std::getline(lines, server.uri);
   std::getline(lines, server.library);
+  std::string process;
+  std::getline(lines, process);
+  std::getline(lines, server.address);
   if (server.uri.find("://") == std::string::npos) {
     throw InputError(file.string(), " is not a name server's file; scripts/name-server writes one");
   }

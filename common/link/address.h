@@ -12,6 +12,7 @@ struct LinkFiles {
   std::filesystem::path key{};  // the own secret key
   std::string trusted{};  // a server: the list of robots; a robot: the server's public key or its
                           // file (common/link/keys.h)
+  std::string interface {};  // of mpi:NAME: the only one to use, by name or address; or "all"
 };
 
 // Where a server listens and a robot finds it: over MPI, or, if there is a host, over ZeroMQ.
@@ -41,6 +42,7 @@ std::filesystem::path DefaultNameServerFile();
 struct NameServer {
   std::string uri;      // for Open MPI
   std::string library;  // the Open MPI it belongs to; empty: unknown
+  std::string address;  // the only one it listens at; empty: all of its machine's
 };
 
 // Throws InputError if there is no name server, saying how to start one.

@@ -78,7 +78,7 @@ Emulation ParseEmulation(const std::string& text) {
     emulation.slowdown = *times;
     link = text.substr(std::min(end + 1, text.size()));
   }
-  if (!link.empty()) emulation.link = ParseLinkShape(link);
+  if (!link.empty() || end < text.size()) emulation.link = ParseLinkShape(link);
   return emulation;
 }
 

@@ -7,15 +7,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <utility>
 
+#include "common/base/error.h"
 #include "common/base/log.h"
 
 namespace cacheinf {
@@ -33,22 +37,47 @@ constexpr milliseconds kLongestRest(5000);
   throw std::system_error(error, std::generic_category(), what);
 }
 
-std::string ProgramPath() {
-  if (const char* named = std::getenv("CACHEINF_MPI_CHILD")) return named;
+// Beside this program, if it is there.
+fs::path Beside(const char* name) {
   std::error_code error;
-  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / kProgram;
-  return fs::exists(beside, error) ? beside.string() : kProgram;
+  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / name;
+  return fs::exists(beside, error) ? beside : fs::path(name);
 }
 
-std::vector<std::string> ChildEnvironment(const std::string& uri) {
-  std::vector<std::string> environment;
+std::string ProgramPath() {
+  const char* const named = std::getenv("CACHEINF_MPI_CHILD");
+  return named != nullptr ? named : Beside(kProgram).string();
+}
+
+// Empty if there is no room for one.
+fs::path MakeFolder() {
+  std::error_code error;
+  std::string path = (fs::temp_directory_path(error) / "cacheinf-mpi-XXXXXX").string();
+  return mkdtemp(path.data()) == nullptr ? fs::path() : fs::path(path);
+}
+
+std::vector<std::string> ChildEnvironment(const MpiNetwork& network, const fs::path& folder) {
+  std::map<std::string, std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    environment.emplace_back(*variable);
+    const std::string text = *variable;
+    const size_t equals = std::min(text.find('='), text.size());
+    variables[text.substr(0, equals)] = text.substr(equals);
   }
-  environment.push_back("OMPI_MCA_pmix_server_uri=" + uri);
+  const auto set = [&variables](const std::string& name, const std::string& value) {
+    variables[name] = "=" + value;
+  };
+  set("OMPI_MCA_pmix_server_uri", network.name_server);
+  if (network.interface) {
+    set("OMPI_MCA_btl_tcp_if_include", network.interface->name);
+    set("OMPI_MCA_oob_tcp_if_include", network.interface->name);
+    set("CACHEINF_BIND", network.interface->address);
+  }
+  if (!folder.empty()) set("TMPDIR", folder.string());
   // Lets a robot that runs as root start MPI.
-  environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
-  environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+  set("OMPI_ALLOW_RUN_AS_ROOT", "1");
+  set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + value);
   return environment;
 }
 
@@ -60,38 +89,44 @@ std::vector<char*> Pointers(std::vector<std::string>* texts) {
 }
 
 // Adds a child, if any, to those left to end by themselves, and reaps the ones that have.
-void Bury(pid_t left_alone = -1) {
+void Bury(pid_t left_alone = -1, fs::path folder = {}) {
   static std::mutex mutex;
-  static std::vector<pid_t> alone;
+  static std::vector<std::pair<pid_t, fs::path>> alone;
   const std::lock_guard lock(mutex);
-  if (left_alone > 0) alone.push_back(left_alone);
-  std::erase_if(alone, [](pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; });
+  if (left_alone > 0) alone.emplace_back(left_alone, std::move(folder));
+  std::erase_if(alone, [](const auto& each) {
+    if (waitpid(each.first, nullptr, WNOHANG) == 0) return false;
+    RemoveFolder(each.second);
+    return true;
+  });
 }
 
 }  // namespace
 
-MpiChild::MpiChild(const MpiLimits& limits) : limits_(limits) { SetLimit("start", limits.start); }
+MpiChild::MpiChild(const MpiLimits& limits) : limits_(limits) {
+  SetLimit("Open MPI does not start", limits.start);
+}
 
-std::unique_ptr<MpiChild> MpiChild::Publish(const std::string& uri, const std::string& name,
+std::unique_ptr<MpiChild> MpiChild::Publish(const MpiNetwork& network, const std::string& name,
                                             const std::string& value, const MpiLimits& limits) {
   std::unique_ptr<MpiChild> child(new MpiChild(limits));
-  child->Start(uri, {"publish", name, value}, {});
+  child->Start(network, {"publish", name, value}, {});
   return child;
 }
 
-std::unique_ptr<MpiChild> MpiChild::Connect(const std::string& uri, const std::string& name,
+std::unique_ptr<MpiChild> MpiChild::Connect(const MpiNetwork& network, const std::string& name,
                                             const MpiLimits& limits) {
   std::unique_ptr<MpiChild> child(new MpiChild(limits));
   const Descriptor memory = child->ShareMemory();
-  child->Start(uri, {"connect", std::to_string(memory.get()), name}, {memory.get()});
+  child->Start(network, {"connect", std::to_string(memory.get()), name}, {memory.get()});
   return child;
 }
 
-std::unique_ptr<MpiChild> MpiChild::Accept(const std::string& uri, const Descriptor& knock,
+std::unique_ptr<MpiChild> MpiChild::Accept(const MpiNetwork& network, const Descriptor& knock,
                                            const MpiLimits& limits) {
   std::unique_ptr<MpiChild> child(new MpiChild(limits));
   const Descriptor memory = child->ShareMemory();
-  child->Start(uri, {"accept", std::to_string(memory.get()), std::to_string(knock.get())},
+  child->Start(network, {"accept", std::to_string(memory.get()), std::to_string(knock.get())},
                {memory.get(), knock.get()});
   return child;
 }
@@ -102,9 +137,12 @@ MpiChild::~MpiChild() {
   if (process_ > 0) {
     const auto letter = MpiChildLetter::kEnd;
     send(socket_.get(), &letter, sizeof(letter), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (state_ == State::kStarting) kill(process_, SIGKILL);
+    if (state_ == State::kStarting) {
+      kill(process_, SIGKILL);
+      RemoveFolder(folder_);
+    }
     socket_ = Descriptor();
-    Bury(process_);
+    Bury(process_, folder_);
   }
   if (memory_ != nullptr) munmap(memory_, sizeof(MpiChildMemory));
 }
@@ -121,7 +159,7 @@ Descriptor MpiChild::ShareMemory() {
   return memory;
 }
 
-void MpiChild::Start(const std::string& uri, std::vector<std::string> words,
+void MpiChild::Start(const MpiNetwork& network, std::vector<std::string> words,
                      std::vector<int> inherited) {
   Bury();
   std::array<int, 2> ends;
@@ -133,7 +171,8 @@ void MpiChild::Start(const std::string& uri, std::vector<std::string> words,
   inherited.push_back(child_end.get());
   words.insert(words.begin() + 1, std::to_string(child_end.get()));
   words.insert(words.begin(), ProgramPath());
-  std::vector<std::string> environment = ChildEnvironment(uri);
+  folder_ = MakeFolder();
+  std::vector<std::string> environment = ChildEnvironment(network, folder_);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -157,10 +196,14 @@ void MpiChild::Start(const std::string& uri, std::vector<std::string> words,
                                  Pointers(&words).data(), Pointers(&environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    process_ = -1;
-    ThrowSystemError(words.front() + " cannot be started", error);
+  if (error == 0) return;
+  process_ = -1;
+  RemoveFolder(folder_);
+  if (error == ENOENT || error == EACCES) {
+    throw InputError(words.front(), " cannot be started: ", std::strerror(error),
+                     "; it belongs beside this program, or where $CACHEINF_MPI_CHILD says");
   }
+  ThrowSystemError(words.front() + " cannot be started", error);
 }
 
 MpiChild::State MpiChild::Poll() {
@@ -215,7 +258,7 @@ void MpiChild::Take(MpiChildLetter letter, const std::string& sentence) {
       break;
     case MpiChildLetter::kDone:
       state_ = State::kDone;
-      Bury(std::exchange(process_, -1));  // it ends by itself now
+      Bury(std::exchange(process_, -1), folder_);  // it ends by itself now
       break;
     case MpiChildLetter::kGone:
       EndBecause(sentence);

@@ -4,17 +4,26 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "common/link/descriptor.h"
+#include "common/link/interface.h"
 #include "common/link/link.h"
 #include "common/link/mpi_child_protocol.h"
 #include "common/link/mpi_link.h"
 
 namespace cacheinf {
+
+// What Open MPI may use, beyond its defaults.
+struct MpiNetwork {
+  std::string name_server;             // its URI
+  std::optional<Interface> interface;  // the only one; none: all
+};
 
 // A separate process, cacheinf-mpi-child, that speaks MPI with one peer, and our end of the link to
 // it. Whatever happens to MPI there cannot block this process. The program is $CACHEINF_MPI_CHILD,
@@ -26,12 +35,12 @@ class MpiChild final : public Link {
   // Reaps children that have ended by themselves. So does starting another.
   static void BuryDead();
 
-  // Each starts a process, or throws std::runtime_error. `uri` is the name server's.
-  static std::unique_ptr<MpiChild> Publish(const std::string& uri, const std::string& name,
+  // Each starts a process, or throws std::runtime_error: InputError if the program is missing.
+  static std::unique_ptr<MpiChild> Publish(const MpiNetwork& network, const std::string& name,
                                            const std::string& value, const MpiLimits& limits);
-  static std::unique_ptr<MpiChild> Connect(const std::string& uri, const std::string& name,
+  static std::unique_ptr<MpiChild> Connect(const MpiNetwork& network, const std::string& name,
                                            const MpiLimits& limits);
-  static std::unique_ptr<MpiChild> Accept(const std::string& uri, const Descriptor& knock,
+  static std::unique_ptr<MpiChild> Accept(const MpiNetwork& network, const Descriptor& knock,
                                           const MpiLimits& limits);
   // Does not wait. What was sent still leaves if that takes less than half a second.
   ~MpiChild() override;
@@ -53,7 +62,7 @@ class MpiChild final : public Link {
  private:
   explicit MpiChild(const MpiLimits& limits);
   // Starts the program with these arguments and the sockets and files to inherit.
-  void Start(const std::string& uri, std::vector<std::string> words, std::vector<int> inherited);
+  void Start(const MpiNetwork& network, std::vector<std::string> words, std::vector<int> inherited);
   Descriptor ShareMemory();
   void Hear();
   void Take(MpiChildLetter letter, const std::string& sentence);
@@ -63,6 +72,7 @@ class MpiChild final : public Link {
   const MpiLimits limits_;
   Descriptor socket_;
   pid_t process_ = -1;
+  std::filesystem::path folder_;  // the process's own, for what Open MPI leaves behind
   MpiChildMemory* memory_ = nullptr;
   State state_ = State::kStarting;
   std::string sentence_;

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,14 +13,18 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/link/descriptor.h"
 #include "common/link/mpi_child_protocol.h"
 #include "common/link/mpi_knock.h"
 #include "common/link/mpi_pump.h"
+#include "common/link/user_name.h"
 
 // Speaks MPI for a robot or server that mpirun did not start. Open MPI's connect and look-up hang
 // for good when the other side dies, and then only killing the process helps.
@@ -33,6 +38,7 @@
 namespace cacheinf {
 namespace {
 
+namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
@@ -46,7 +52,18 @@ constexpr milliseconds kHangupPatience(800);   // after a side is gone; then end
 constexpr milliseconds kSilence(1);
 constexpr nanoseconds kShortestSleep = std::chrono::microseconds(50);
 constexpr nanoseconds kLongestSleep = milliseconds(50);
+constexpr milliseconds kSettlePatience(1500);
 constexpr int kTag = 1;
+constexpr int kSettleTag = 2;
+
+// Open MPI would leave folders. Never MPI_Finalize: it may wait for a peer that is gone.
+[[noreturn]] void EndProcess() {
+  const char* const folder = std::getenv("TMPDIR");
+  if (folder != nullptr && fs::path(folder).filename().string().starts_with("cacheinf-mpi-")) {
+    RemoveFolder(folder);
+  }
+  _exit(0);
+}
 
 // The program that started this one.
 class Parent {
@@ -59,7 +76,7 @@ class Parent {
       while (poll(&parent, 1, -1) < 0 && errno == EINTR) {
       }
       std::this_thread::sleep_for(kHangupPatience);
-      _exit(0);
+      EndProcess();
     }).detach();
   }
 
@@ -72,8 +89,7 @@ class Parent {
 
   [[noreturn]] void Leave(const std::string& why) const {
     Tell(MpiChildLetter::kGone, why);
-    // Never MPI_Finalize: it may wait for a peer that is gone.
-    _exit(0);
+    EndProcess();
   }
 
  private:
@@ -88,11 +104,26 @@ bool IsAtEnd(ssize_t received) {
 // follows.
 bool IsParentAtEnd(ssize_t received) { return IsAtEnd(received) && errno != ECONNRESET; }
 
+// MPI reads without end from whoever connects to its port and says half a word. Once there is
+// nobody left to expect, nobody can.
+void StopListening() {
+  const Descriptor silence(eventfd(0, EFD_CLOEXEC));
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    int listens = 0;
+    socklen_t size = sizeof(listens);
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0) {
+      dup2(silence.get(), descriptor);  // MPI goes on to poll it
+    }
+  }
+}
+
 // Moves packets between parent and peer until one of them ends the connection.
 class Carrier {
  public:
   Carrier(const Parent& parent, MPI_Comm peer, MpiChildMemory* memory, const Descriptor& knock)
       : parent_(parent),
+        peer_(peer),
         memory_(*memory),
         knock_(knock.get()),
         pump_(peer, 0, kTag, &memory->to_peer, &memory->from_peer) {
@@ -108,6 +139,8 @@ class Carrier {
   }
 
   [[noreturn]] void Run() {
+    if (!Settle()) parent_.Leave("MPI connected, but carries nothing");
+    StopListening();
     parent_.Tell(MpiChildLetter::kConnected);
     while (is_peer_there_ && !pump_.has_peer_ended() && pump_.error().empty()) {
       memory_.is_child_asleep = 1;
@@ -124,6 +157,26 @@ class Carrier {
   }
 
  private:
+  // Uses all connections that MPI wants between the two.
+  bool Settle() {
+    constexpr int kMessages = 8;  // MPI takes its networks in turn
+    std::array<char, 2 * kMessages> bytes = {};
+    std::array<MPI_Request, 2 * kMessages> requests;
+    for (int i = 0; i < kMessages; ++i) {
+      MPI_Isend(&bytes[i], 1, MPI_BYTE, 0, kSettleTag, peer_, &requests[i]);
+      MPI_Irecv(&bytes[kMessages + i], 1, MPI_BYTE, 0, kSettleTag, peer_, &requests[kMessages + i]);
+    }
+    const auto until = steady_clock::now() + kSettlePatience;
+    int is_done = 0;
+    while (steady_clock::now() < until &&
+           MPI_Testall(2 * kMessages, requests.data(), &is_done, MPI_STATUSES_IGNORE) ==
+               MPI_SUCCESS &&
+           is_done == 0) {
+      std::this_thread::sleep_for(kShortestSleep);
+    }
+    return is_done != 0;
+  }
+
   bool Pump() {
     const bool is_sending = pump_.has_more_to_send();
     if (!pump_.Pump()) return false;
@@ -150,7 +203,8 @@ class Carrier {
     if (waited[0].revents != 0) {
       auto letter = MpiChildLetter::kWake;
       errno = 0;
-      if (IsParentAtEnd(recv(parent_.socket(), &letter, sizeof(letter), MSG_DONTWAIT))) _exit(0);
+      if (IsParentAtEnd(recv(parent_.socket(), &letter, sizeof(letter), MSG_DONTWAIT)))
+        EndProcess();
       has_parent_ended_ = letter == MpiChildLetter::kEnd;
     }
     if (waited[1].revents != 0) {
@@ -169,10 +223,11 @@ class Carrier {
            !IsAtEnd(recv(knock_, bytes.data(), bytes.size(), MSG_DONTWAIT))) {
       if (!Pump()) std::this_thread::sleep_for(kShortestSleep);
     }
-    _exit(0);
+    EndProcess();
   }
 
   const Parent& parent_;
+  const MPI_Comm peer_;
   MpiChildMemory& memory_;
   const int knock_;
   MpiPump pump_;
@@ -181,7 +236,16 @@ class Carrier {
   bool is_peer_there_ = true;
 };
 
+fs::path BindLibrary() {
+  std::error_code error;
+  const fs::path beside =
+      fs::read_symlink("/proc/self/exe", error).parent_path() / "cacheinf-mpi-bind.so";
+  return fs::exists(beside, error) ? beside : fs::path();
+}
+
 void StartMpi() {
+  // For the process that MPI starts (mpi_bind.cc).
+  if (std::getenv("CACHEINF_BIND") != nullptr) setenv("LD_PRELOAD", BindLibrary().c_str(), 1);
   // MPI looks there for its orted, which must be of the same build.
   const char* const path = std::getenv("PATH");
   const std::string programs = CACHEINF_MPI_PROGRAMS;
@@ -194,21 +258,8 @@ void StartMpi() {
 // Keeps our names apart from others at the same name server.
 std::string ServiceName(const std::string& name) { return "cacheinf/" + name; }
 
-[[noreturn]] void Publish(const Parent& parent, const std::string& name, const std::string& value) {
-  StartMpi();
-  parent.Tell(MpiChildLetter::kAsking);
-  MPI_Info info;
-  MPI_Info_create(&info);
-  MPI_Info_set(info, "ompi_global_scope", "true");
-  if (MPI_Publish_name(ServiceName(name).c_str(), info, value.c_str()) != MPI_SUCCESS) {
-    parent.Leave("the name server did not take the name " + name);
-  }
-  parent.Tell(MpiChildLetter::kDone);
-  _exit(0);  // the name server keeps the name
-}
-
-// Returns why nobody is there.
-std::string ConnectOnce(const Parent& parent, MpiChildMemory* memory, const std::string& name) {
+// Returns what is published under the name; empty if the name server does not know it.
+std::string Lookup(const Parent& parent, const std::string& name) {
   parent.Tell(MpiChildLetter::kAsking);
   MPI_Info info;
   MPI_Info_create(&info);
@@ -216,12 +267,39 @@ std::string ConnectOnce(const Parent& parent, MpiChildMemory* memory, const std:
   std::array<char, MPI_MAX_PORT_NAME> published = {};
   const int result = MPI_Lookup_name(ServiceName(name).c_str(), info, published.data());
   MPI_Info_free(&info);
-  if (result != MPI_SUCCESS) return "the name server knows no server " + name;
+  return result == MPI_SUCCESS ? published.data() : "";
+}
+
+[[noreturn]] void Publish(const Parent& parent, const std::string& name, const std::string& value) {
+  StartMpi();
+  // A server that has died may have left the name; one that hangs loses it.
+  if (const std::string other = Lookup(parent, name); !other.empty() && other != value) {
+    parent.Tell(MpiChildLetter::kKnocking);
+    if (IsAnswered(other, kAddressPatience)) parent.Leave("another server has it");
+    parent.Tell(MpiChildLetter::kAsking);
+  }
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "ompi_global_scope", "true");
+  if (MPI_Publish_name(ServiceName(name).c_str(), info, value.c_str()) != MPI_SUCCESS) {
+    parent.Leave("the name server did not take the name " + name);
+  }
+  parent.Tell(MpiChildLetter::kDone);
+  EndProcess();  // the name server keeps the name
+}
+
+// Returns why nobody is there.
+std::string ConnectOnce(const Parent& parent, MpiChildMemory* memory, const std::string& name) {
+  const std::string published = Lookup(parent, name);
+  if (published.empty()) {
+    return "the name server knows no server " + name + " that user " + UserName() + " has started";
+  }
   parent.Tell(MpiChildLetter::kKnocking);
-  const Descriptor knock = Knock(published.data(), kAddressPatience);
+  const Descriptor knock = Knock(published, kAddressPatience);
   if (!knock) return "the server " + name + " does not answer";
   std::string port = ReadLine(knock, kPortPatience).value_or("");
   if (port.empty()) return "the server " + name + " could not open a connection";
+  if (port.front() == kRefusal) return "the server " + name + " says: " + port.substr(1);
   parent.Tell(MpiChildLetter::kMeeting);
   port.resize(MPI_MAX_PORT_NAME);
   MPI_Comm server = MPI_COMM_NULL;

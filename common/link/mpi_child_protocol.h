@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 #include "common/link/packet_queue.h"
 
@@ -33,6 +35,16 @@ enum class MpiChildLetter : char {
   kResting = 'r',    // nobody is there, for the reason in the sentence; it tries again
   kGone = 'g',       // the connection is gone, for the reason in the sentence
 };
+
+// Removes a folder from which Open MPI's own process may be removing files, too.
+inline void RemoveFolder(const std::filesystem::path& folder) {
+  constexpr int kTries = 5;
+  std::error_code error;
+  for (int i = 0; i < kTries; ++i) {
+    std::filesystem::remove_all(folder, error);
+    if (!error) return;
+  }
+}
 
 // Wakes a sleeper once.
 inline void Wake(std::atomic<uint32_t>* is_asleep, int socket) {

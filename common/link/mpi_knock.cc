@@ -1,11 +1,6 @@
 #include "common/link/mpi_knock.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -15,8 +10,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <sstream>
 #include <system_error>
+#include <utility>
+
+#include "common/link/interface.h"
+#include "common/link/ip_address.h"
 
 namespace cacheinf {
 namespace {
@@ -25,8 +25,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr char kGreeting[] = "cacheinf/1";
+constexpr char kQuestion[] = " ?";
 constexpr milliseconds kPatience(1000);  // for a visitor who says nothing
-constexpr size_t kMostVisitors = 64;
+constexpr size_t kMostVisitors = 256;    // then the one who has said nothing for longest goes
 constexpr size_t kLongestLine = 1024;
 constexpr size_t kLongestPublished = 900;  // MPI takes 1024
 
@@ -48,17 +49,18 @@ std::string RandomToken() {
   return token;
 }
 
-// Listens on IPv4 and IPv6, or on IPv4 alone where the system has no IPv6.
-Descriptor Listen() {
-  for (const int family : {AF_INET6, AF_INET}) {
-    Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+// Listens at an address, or at all (empty): on IPv4 and IPv6, or on IPv4 alone where the system has
+// no IPv6.
+Descriptor Listen(const std::string& only) {
+  const std::vector<std::string> all = {"::", "0.0.0.0"};
+  for (const std::string& text : only.empty() ? all : std::vector<std::string>{only}) {
+    const std::optional<IpAddress> address = ParseIpAddress(text, 0);
+    if (!address) continue;
+    Descriptor socket(::socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) continue;
     const int no = 0;
-    if (family == AF_INET6) setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-    sockaddr_storage any = {};
-    any.ss_family = static_cast<sa_family_t>(family);
-    const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), size) == 0 &&
+    if (text == "::") setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+    if (bind(socket.get(), address->get(), address->size()) == 0 &&
         listen(socket.get(), SOMAXCONN) == 0) {
       return socket;
     }
@@ -67,39 +69,20 @@ Descriptor Listen() {
 }
 
 int PortOf(const Descriptor& socket) {
-  sockaddr_storage bound = {};
-  socklen_t size = sizeof(bound);
-  if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
-    ThrowSystemError("getsockname");
-  }
-  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
-                                           : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
+  IpAddress bound;
+  socklen_t size = sizeof(bound.storage);
+  if (getsockname(socket.get(), bound.get(), &size) != 0) ThrowSystemError("getsockname");
+  return bound.port();
 }
 
-// Addresses of this machine, loopback last, without link-local ones.
+// Addresses of this machine, loopback last.
 std::vector<std::string> OwnAddresses() {
-  ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) ThrowSystemError("getifaddrs");
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, &freeifaddrs);
   std::vector<std::string> addresses;
-  std::vector<std::string> loopback;
-  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0) continue;
-    const void* number = nullptr;
-    if (each->ifa_addr->sa_family == AF_INET) {
-      number = &reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr;
-    } else if (each->ifa_addr->sa_family == AF_INET6) {
-      const auto& address = reinterpret_cast<const sockaddr_in6*>(each->ifa_addr)->sin6_addr;
-      if (!IN6_IS_ADDR_LINKLOCAL(&address)) number = &address;
+  for (const bool is_loopback : {false, true}) {
+    for (const Interface& each : OwnInterfaces()) {
+      if (each.is_loopback == is_loopback) addresses.push_back(each.address);
     }
-    std::array<char, INET6_ADDRSTRLEN> text;
-    if (number == nullptr ||
-        inet_ntop(each->ifa_addr->sa_family, number, text.data(), text.size()) == nullptr) {
-      continue;
-    }
-    ((each->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : addresses).emplace_back(text.data());
   }
-  addresses.insert(addresses.end(), loopback.begin(), loopback.end());
   return addresses;
 }
 
@@ -114,24 +97,11 @@ bool WaitFor(const Descriptor& connection, int16_t events, steady_clock::time_po
 }
 
 Descriptor Connect(const std::string& address, int port, steady_clock::time_point until) {
-  sockaddr_storage peer = {};
-  socklen_t size = 0;
-  auto& v4 = reinterpret_cast<sockaddr_in&>(peer);
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(peer);
-  if (inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<uint16_t>(port));
-    size = sizeof(v4);
-  } else if (inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(static_cast<uint16_t>(port));
-    size = sizeof(v6);
-  } else {
-    return {};
-  }
-  Descriptor socket(::socket(peer.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const std::optional<IpAddress> peer = ParseIpAddress(address, port);
+  if (!peer) return {};
+  Descriptor socket(::socket(peer->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return {};
-  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer), size) == 0) return socket;
+  if (connect(socket.get(), peer->get(), peer->size()) == 0) return socket;
   if (errno != EINPROGRESS || !WaitFor(socket, POLLOUT, until)) return {};
   int error = 0;
   socklen_t error_size = sizeof(error);
@@ -141,9 +111,10 @@ Descriptor Connect(const std::string& address, int port, steady_clock::time_poin
 
 }  // namespace
 
-KnockListener::KnockListener() : socket_(Listen()), token_(RandomToken()) {
+KnockListener::KnockListener(const std::string& only)
+    : socket_(Listen(only)), token_(RandomToken()) {
   published_ = std::string(kGreeting) + " " + token_ + " " + std::to_string(PortOf(socket_));
-  for (const std::string& address : OwnAddresses()) {
+  for (const std::string& address : only.empty() ? OwnAddresses() : std::vector{only}) {
     if (published_.size() + 1 + address.size() <= kLongestPublished) published_ += " " + address;
   }
 }
@@ -156,33 +127,46 @@ std::vector<int> KnockListener::descriptors() const {
 
 Descriptor KnockListener::Accept() {
   const auto now = steady_clock::now();
-  while (visitors_.size() < kMostVisitors) {
+  for (;;) {
     Descriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) break;
     visitors_.push_back({std::move(connection), "", now + kPatience});
+    Descriptor robot = Hear(&visitors_.back(), now);
+    if (!visitors_.back().connection) visitors_.pop_back();
+    if (robot) return robot;
+    if (visitors_.size() > kMostVisitors) visitors_.pop_front();
   }
-  const std::string expected = std::string(kGreeting) + " " + token_ + "\n";
-  for (size_t i = 0; i < visitors_.size();) {
-    Visitor& visitor = visitors_[i];
-    std::array<char, 64> bytes;
-    const ssize_t count = recv(visitor.connection.get(), bytes.data(), bytes.size(), 0);
-    const bool is_waiting = count < 0 && (errno == EAGAIN || errno == EINTR);
-    if (count > 0) visitor.text.append(bytes.data(), static_cast<size_t>(count));
-    if (visitor.text == expected) {
-      Descriptor connection = std::move(visitor.connection);
-      visitors_.erase(visitors_.begin() + static_cast<ptrdiff_t>(i));
-      if (WriteLine(connection, kGreeting)) return connection;
-    } else if ((count <= 0 && !is_waiting) || now > visitor.until ||
-               !expected.starts_with(visitor.text)) {
-      visitors_.erase(visitors_.begin() + static_cast<ptrdiff_t>(i));
-    } else {
-      ++i;
-    }
+  Descriptor robot;
+  for (auto visitor = visitors_.begin(); visitor != visitors_.end() && !robot;) {
+    robot = Hear(&*visitor, now);
+    visitor = visitor->connection ? std::next(visitor) : visitors_.erase(visitor);
   }
-  return {};
+  return robot;
 }
 
-Descriptor Knock(const std::string& published, milliseconds at_most) {
+// Returns the connection of a robot that has said what it must; takes it from whoever has none of
+// these words.
+Descriptor KnockListener::Hear(Visitor* visitor, steady_clock::time_point now) const {
+  const std::string knock = std::string(kGreeting) + " " + token_;
+  std::array<char, 64> bytes;
+  const ssize_t count = recv(visitor->connection.get(), bytes.data(), bytes.size(), 0);
+  const bool is_waiting = count < 0 && (errno == EAGAIN || errno == EINTR);
+  if (count > 0) visitor->text.append(bytes.data(), static_cast<size_t>(count));
+  const bool is_robot = visitor->text == knock + "\n";
+  const bool is_question = visitor->text == knock + kQuestion + "\n";
+  const bool may_become_one = (knock + "\n").starts_with(visitor->text) ||
+                              (knock + kQuestion + "\n").starts_with(visitor->text);
+  const bool is_over = (count <= 0 && !is_waiting) || now > visitor->until;
+  if (!is_robot && !is_question && may_become_one && !is_over) return {};
+  Descriptor connection = std::exchange(visitor->connection, Descriptor());
+  const bool is_greeted = (is_robot || is_question) && WriteLine(connection, kGreeting);
+  return is_robot && is_greeted ? std::move(connection) : Descriptor();
+}
+
+namespace {
+
+// Says the token, and perhaps more, to the first who answers.
+Descriptor Greet(const std::string& published, const std::string& more, milliseconds at_most) {
   std::istringstream words(published);
   std::string greeting;
   std::string token;
@@ -191,12 +175,22 @@ Descriptor Knock(const std::string& published, milliseconds at_most) {
   if (greeting != kGreeting || port <= 0 || port > 65535) return {};
   for (std::string address; words >> address;) {
     Descriptor connection = Connect(address, port, steady_clock::now() + at_most);
-    if (connection && WriteLine(connection, greeting + " " + token) &&
+    if (connection && WriteLine(connection, greeting + " " + token + more) &&
         ReadLine(connection, at_most) == greeting) {
       return connection;
     }
   }
   return {};
+}
+
+}  // namespace
+
+bool IsAnswered(const std::string& published, milliseconds at_most) {
+  return static_cast<bool>(Greet(published, kQuestion, at_most));
+}
+
+Descriptor Knock(const std::string& published, milliseconds at_most) {
+  return Greet(published, "", at_most);
 }
 
 std::optional<std::string> ReadLine(const Descriptor& connection, milliseconds at_most) {

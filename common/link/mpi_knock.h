@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_LINK_MPI_KNOCK_H_
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,13 +19,19 @@ namespace cacheinf {
 //
 //   robot:  "cacheinf/1 TOKEN\n"      the token shows that it read the server's name
 //   server: "cacheinf/1\n"            at once
-//           "PORT\n"                  when MPI has opened one
+//           "PORT\n" or "!WHY\n"      when MPI has opened one, or cannot
+//
+// Who only wants to know whether the server lives says "cacheinf/1 TOKEN ?\n", and hears the first
+// line.
+
+constexpr char kRefusal = '!';
 
 // The server's end.
 class KnockListener {
  public:
-  // Listens at every address of this machine, on a port that the system chooses.
-  KnockListener();
+  // Listens on a port that the system chooses, at this address of the machine, or at all (empty).
+  // Throws std::system_error.
+  explicit KnockListener(const std::string& address = "");
 
   // What the server publishes under its name.
   const std::string& published() const { return published_; }
@@ -42,11 +49,16 @@ class KnockListener {
     std::chrono::steady_clock::time_point until;
   };
 
+  Descriptor Hear(Visitor* visitor, std::chrono::steady_clock::time_point now) const;
+
   Descriptor socket_;
   std::string token_;
   std::string published_;
-  std::vector<Visitor> visitors_;
+  std::deque<Visitor> visitors_;  // who came first
 };
+
+// Whether a server lives where `published` says.
+bool IsAnswered(const std::string& published, std::chrono::milliseconds at_most);
 
 // Knocks where `published` says, for up to `at_most` per address. Returns none if nobody is there.
 Descriptor Knock(const std::string& published, std::chrono::milliseconds at_most);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -11,11 +12,15 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/log.h"
+#include "common/link/descriptor.h"
+#include "common/link/interface.h"
 #include "common/link/mpi_child.h"
 #include "common/link/mpi_knock.h"
 #include "common/link/mpi_library.h"
 #include "common/link/mpi_world.h"
+#include "common/link/user_name.h"
 
 namespace cacheinf {
 namespace {
@@ -39,6 +44,19 @@ NameServer CheckedNameServer(const fs::path& file) {
                      "machines and build again");
   }
   return server;
+}
+
+MpiNetwork NetworkOf(const LinkAddress& address) {
+  const NameServer server = CheckedNameServer(address.files.name_server);
+  const std::string& wanted = address.files.interface;
+  MpiNetwork network;
+  network.name_server = server.uri;
+  if (wanted.empty() && !server.address.empty()) {
+    network.interface = InterfaceTowards(server.address);
+  } else if (!wanted.empty() && wanted != "all") {
+    network.interface = FindInterface("--interface", wanted);
+  }
+  return network;
 }
 
 void LogLibrary() { LogInfo("MPI is " + QueryMpi().Describe()); }
@@ -67,7 +85,7 @@ MpiConnector::MpiConnector(const LinkAddress& address, const MpiLimits& limits)
   if (address.name.empty()) {
     state_->world = MpiWorld::Join(false);
   } else {
-    CheckedNameServer(address.files.name_server);
+    NetworkOf(address);
   }
   LogLibrary();
 }
@@ -98,8 +116,7 @@ std::unique_ptr<Link> MpiConnector::Poll() {
 
 void MpiConnector::State::Try() {
   try {
-    child =
-        MpiChild::Connect(CheckedNameServer(address.files.name_server).uri, address.name, limits);
+    child = MpiChild::Connect(NetworkOf(address), address.name, limits);
   } catch (const std::runtime_error& error) {
     problem = error.what();
     next_try = steady_clock::now() + kFirstPause;
@@ -115,14 +132,21 @@ struct MpiListener::State {
   // For robots that look up a name.
   LinkAddress address;
   MpiLimits limits;
-  NameServer name_server;
+  MpiNetwork network;
   std::optional<KnockListener> knocks;
-  std::vector<std::unique_ptr<MpiChild>> pending;  // MPI is connecting
+  struct Pending {
+    std::unique_ptr<MpiChild> child;  // whose MPI is connecting
+    Descriptor knock;
+  };
+  std::vector<Pending> pending;
   std::unique_ptr<MpiChild> publisher;
+  std::string said;  // last, why the name is not published
   steady_clock::time_point next_look;
 
   void Publish();
   void KeepPublished();
+  void Meet(Descriptor knock);
+  void Refuse(const Descriptor& knock, const std::string& why);
   std::unique_ptr<Link> Accept();
   void WaitForNews(milliseconds at_most) const;
 };
@@ -136,8 +160,9 @@ MpiListener::MpiListener(const LinkAddress& address, const MpiLimits& limits)
   }
   state_->address = address;
   state_->limits = limits;
-  state_->name_server = CheckedNameServer(address.files.name_server);
-  state_->knocks.emplace();
+  state_->network = NetworkOf(address);
+  const std::optional<Interface>& interface = state_->network.interface;
+  state_->knocks.emplace(interface ? interface->address : "");
   state_->Publish();
   const MpiChild& publisher = *state_->publisher;
   while (state_->publisher->Poll() == MpiChild::State::kStarting) {
@@ -145,9 +170,11 @@ MpiListener::MpiListener(const LinkAddress& address, const MpiLimits& limits)
   }
   if (state_->publisher->Poll() == MpiChild::State::kGone) {
     throw InputError("the name " + address.name + " cannot be published: " + publisher.sentence() +
-                     "; scripts/name-server status says more");
+                     "; take another name, or see scripts/name-server status");
   }
   LogLibrary();
+  LogInfo("mpi:" + address.name + " is for robots of user " + UserName() + " at " +
+          (interface ? interface->name + " (" + interface->address + ")" : "every interface"));
 }
 
 MpiListener::~MpiListener() = default;
@@ -165,7 +192,7 @@ std::unique_ptr<Link> MpiListener::Accept(milliseconds at_most) {
 bool MpiListener::is_finished() const { return state_->world && state_->world->have_all_left(); }
 
 void MpiListener::State::Publish() {
-  publisher = MpiChild::Publish(name_server.uri, address.name, knocks->published(), limits);
+  publisher = MpiChild::Publish(network, address.name, knocks->published(), limits);
   next_look = steady_clock::now() + kFileInterval;
 }
 
@@ -178,12 +205,12 @@ void MpiListener::State::KeepPublished() {
   if (child_state == MpiChild::State::kStarting) return;
   try {
     const bool has_failed = child_state == MpiChild::State::kGone;
-    const NameServer current = CheckedNameServer(address.files.name_server);
-    if (current.uri == name_server.uri && !has_failed) return;
-    if (has_failed) {
+    const std::string uri = CheckedNameServer(address.files.name_server).uri;
+    if (uri == network.name_server && !has_failed) return;
+    if (has_failed && std::exchange(said, publisher->sentence()) != publisher->sentence()) {
       LogWarning("the name " + address.name + " is not published: " + publisher->sentence());
     }
-    name_server = current;
+    network.name_server = uri;
     Publish();
   } catch (const std::runtime_error& error) {
     LogDebug(error.what());  // without the file nobody finds this server by it
@@ -193,19 +220,33 @@ void MpiListener::State::KeepPublished() {
 std::unique_ptr<Link> MpiListener::State::Accept() {
   KeepPublished();
   for (Descriptor knock = knocks->Accept(); knock; knock = knocks->Accept()) {
-    if (pending.size() < kMostPending) {
-      pending.push_back(MpiChild::Accept(name_server.uri, knock, limits));
-    }
+    Meet(std::move(knock));
   }
   for (size_t i = 0; i < pending.size(); ++i) {
-    const MpiChild::State child_state = pending[i]->Poll();
+    const MpiChild::State child_state = pending[i].child->Poll();
     if (child_state == MpiChild::State::kStarting) continue;
-    std::unique_ptr<MpiChild> child = std::move(pending[i]);
+    Pending ended = std::move(pending[i]);
     pending.erase(pending.begin() + static_cast<ptrdiff_t>(i--));
-    if (child_state == MpiChild::State::kConnected) return child;
-    LogWarning("a robot could not be connected: " + child->sentence());
+    if (child_state == MpiChild::State::kConnected) return std::move(ended.child);
+    Refuse(ended.knock, ended.child->sentence());
   }
   return nullptr;
+}
+
+void MpiListener::State::Meet(Descriptor knock) {
+  try {
+    if (pending.size() >= kMostPending) throw InputError("too many robots come at once");
+    std::unique_ptr<MpiChild> child = MpiChild::Accept(network, knock, limits);
+    pending.push_back({std::move(child), std::move(knock)});
+  } catch (const std::exception& error) {
+    Refuse(knock, SentenceOf(error));
+  }
+}
+
+// Says why on both sides.
+void MpiListener::State::Refuse(const Descriptor& knock, const std::string& why) {
+  LogWarning("a robot could not be connected: " + why);
+  WriteLine(knock, kRefusal + why);
 }
 
 void MpiListener::State::WaitForNews(milliseconds at_most) const {
@@ -214,7 +255,7 @@ void MpiListener::State::WaitForNews(milliseconds at_most) const {
   milliseconds longest(world ? 5 : 200);  // limits and files change without waking poll
   if (!world) {
     for (const int descriptor : knocks->descriptors()) add(descriptor);
-    for (const std::unique_ptr<MpiChild>& child : pending) add(child->descriptor());
+    for (const Pending& each : pending) add(each.child->descriptor());
   }
   poll(waited.data(), waited.size(), static_cast<int>(std::min(longest, at_most).count()));
 }

@@ -1,14 +1,14 @@
 #include "common/source/gst_pipeline.h"
 
 #include <fmt/core.h>
-#include <gst/gst.h>
 
 #include "common/base/error.h"
+#include "common/codec/gst_start.h"
 
 namespace cacheinf {
 
 void CheckPipeline(const std::string& pipeline) {
-  if (gst_init_check(nullptr, nullptr, nullptr) == FALSE) return;
+  if (!StartGStreamer()) return;
   GError* error = nullptr;
   GstElement* const built =
       gst_parse_launch_full(pipeline.c_str(), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);

@@ -49,6 +49,12 @@ class GstEncoderTest : public testing::Test {
   }
 };
 
+TEST_F(GstEncoderTest, WhatGLibComplainsOfIsNotPrinted) {
+  testing::internal::CaptureStderr();
+  EXPECT_NE(PipelineRefusal("x264enc key-int-max=-5"), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(GstEncoderTest, APictureComesBackAtOnceAndTheSameToEverybody) {
   for (const int channels : {1, 3}) {
     PictureFormat format = kPipelineFormat;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -88,6 +89,13 @@ TEST(PictureCodecTest, OtherTextsAreRefusedInASentence) {
   EXPECT_EQ(EncoderError("video:mjpeg"),
             "video encoder mjpeg makes neither H.264 nor HEVC, VP8 or VP9");
   EXPECT_EQ(EncoderError("video:cfr=20"), "video encoder libx264 has no option \"cfr\"");
+  testing::internal::CaptureStderr();
+  for (const char* const option : {"preset=nonsense", "tune=nonsense", "crf=nonsense"}) {
+    EXPECT_EQ(EncoderError(std::string("video:libx264:") + option),
+              "video encoder libx264 does not start with these options");
+  }
+  std::fputs("ours\n", stderr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "ours\n") << "libraries print nothing";
   EXPECT_EQ(EncoderError("video:preset=quick"),
             "video encoder libx264 does not start with these options");
   EXPECT_EQ(EncoderError("video:preset=medium:tune=film"),

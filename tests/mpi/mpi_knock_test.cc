@@ -3,11 +3,16 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 namespace cacheinf {
 namespace {
@@ -77,6 +82,51 @@ TEST(KnockTest, SendsOthersAwayWhoDisturbNobody) {
   for (const Descriptor* visitor : {&silent, &wrong, &talkative}) {
     EXPECT_EQ(ReadLine(*visitor, milliseconds(1000)), std::nullopt);
   }
+}
+
+TEST(KnockTest, ASilentCrowdMakesNobodyWait) {
+  rlimit files = {};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+  setrlimit(RLIMIT_NOFILE, &files);
+  KnockListener listener;
+  std::vector<Descriptor> crowd;
+  for (int i = 0; i < 1000; ++i) {
+    crowd.push_back(ConnectTo(PortOf(listener)));
+    if (i % 100 != 0) continue;
+    EXPECT_FALSE(listener.Accept());
+  }
+  Descriptor robot;
+  std::thread knocking([&] { robot = Knock(listener.published(), milliseconds(500)); });
+  EXPECT_TRUE(AcceptBy(&listener, milliseconds(500)));
+  knocking.join();
+  EXPECT_TRUE(robot);
+  EXPECT_LT(listener.descriptors().size(), 300U);
+}
+
+TEST(KnockTest, AQuestionIsNoRobot) {
+  auto listener = std::make_unique<KnockListener>();
+  const std::string published = listener->published();
+  bool is_answered = false;
+  std::thread asking([&] { is_answered = IsAnswered(published, milliseconds(2000)); });
+  EXPECT_FALSE(AcceptBy(listener.get(), milliseconds(300)));
+  asking.join();
+  EXPECT_TRUE(is_answered);
+  listener.reset();
+  EXPECT_FALSE(IsAnswered(published, milliseconds(2000)));
+}
+
+TEST(KnockTest, ListensAtOneAddressIfToldTo) {
+  KnockListener listener("127.0.0.2");
+  EXPECT_TRUE(listener.published().ends_with(" 127.0.0.2")) << listener.published();
+  std::string elsewhere = listener.published();
+  elsewhere.back() = '1';
+  EXPECT_FALSE(Knock(elsewhere, milliseconds(300)));
+  Descriptor robot;
+  std::thread knocking([&] { robot = Knock(listener.published(), milliseconds(2000)); });
+  EXPECT_TRUE(AcceptBy(&listener, milliseconds(2000)));
+  knocking.join();
+  EXPECT_THROW(KnockListener("192.0.2.77"), std::system_error);
 }
 
 TEST(KnockTest, FindsNobodyWhereNobodyIs) {

@@ -16,6 +16,7 @@
 
 #include "common/base/error.h"
 #include "tests/link/exchange.h"
+#include "tests/mpi/mpi_apart.h"
 #include "tests/testing/command.h"
 #include "tests/testing/places.h"
 #include "tests/testing/process.h"
@@ -27,8 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-const milliseconds kLong(15000);
 
 std::map<std::string, std::string> MpirunEnvironment() {
   return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
@@ -79,61 +78,6 @@ TEST(MpirunTest, IsNeededWithoutAName) {
   EXPECT_THROW(MpiConnector({}), InputError);
   EXPECT_THROW(MpiListener({}), InputError);
 }
-
-// Each test has a name server of its own.
-class ApartTest : public testing::Test {
- protected:
-  ApartTest() {
-    std::string folder = (fs::temp_directory_path() / "cacheinf_mpi_XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = folder;
-    address_.name = "lab";
-    address_.files.name_server = folder_ / "name-server";
-    NameServerScript("start");
-  }
-
-  ~ApartTest() override {
-    NameServerScript("stop");
-    fs::remove_all(folder_);
-  }
-
-  void NameServerScript(const std::string& command) const {
-    const CommandResult result = RunCommand(
-        {SourceFolder() / "scripts/name-server", command, "--file", address_.files.name_server});
-    EXPECT_EQ(result.exit_code, 0) << result.error;
-  }
-
-  void KillNameServer() const {
-    std::ifstream file(address_.files.name_server);
-    std::string line;
-    for (int i = 0; i < 3; ++i) std::getline(file, line);
-    kill(std::stoi(line), SIGKILL);
-  }
-
-  std::vector<std::string> Peer(const std::string& role, int packets) const {
-    return {ProgramPath("mpi_peer"), role, "mpi:lab", address_.files.name_server,
-            std::to_string(packets)};
-  }
-
-  // Polls until there is a link; accepts meanwhile if there is a listener. No poll may take long.
-  static std::unique_ptr<Link> Connect(MpiConnector* connector, MpiListener* listener = nullptr,
-                                       std::unique_ptr<Link>* accepted = nullptr,
-                                       milliseconds at_most = kLong) {
-    const auto until = steady_clock::now() + at_most;
-    std::unique_ptr<Link> link;
-    while (steady_clock::now() < until && (!link || (listener != nullptr && !*accepted))) {
-      const auto before = steady_clock::now();
-      if (!link) link = connector->Poll();
-      EXPECT_LT(steady_clock::now() - before, milliseconds(300));
-      if (listener != nullptr && !*accepted) *accepted = listener->Accept(milliseconds(0));
-      std::this_thread::sleep_for(milliseconds(2));
-    }
-    return link;
-  }
-
-  fs::path folder_;
-  LinkAddress address_;
-};
 
 TEST_F(ApartTest, RobotAndServerExchangePackets) {
   MpiListener listener(address_);

@@ -2,11 +2,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/model/graph/graph.h"
 #include "common/model/graph/pack.h"
@@ -14,6 +18,7 @@
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
+#include "tests/testing/process.h"
 
 namespace cacheinf {
 namespace {
@@ -44,6 +49,24 @@ TEST_F(ProfileToolTest, WritesJsonOfNamesThatAreNoUtf8) {
   EXPECT_EQ(Run("inspect odd.cinf --json odd.json").exit_code, 0);
   std::ifstream json(folder_ / "odd.json");
   EXPECT_EQ(nlohmann::json::parse(json)["model"], "\xef\xbf\xbd");
+}
+
+TEST_F(ProfileToolTest, ASignalThatEndsItIsTheExitCode) {
+  const std::string tool = ProgramPath("cacheinf-profile");
+  using Words = std::vector<std::string>;
+  for (const auto& [words, sentence] :
+       {std::pair(Words{tool, "measure", "--model", Path("tiny.cinf"), "--side", "robot",
+                        "--seconds", "600", "-o", Path("profile.json")},
+                  "cacheinf-profile: stopped: no profile is written\n"),
+        std::pair(Words{tool, "link", "--server", "tcp://127.0.0.1:1", "--server-wait", "600"},
+                  "cacheinf-profile: stopped: the link is not measured\n")}) {
+    Process process(words);
+    ASSERT_TRUE(process.Catches(SIGTERM, std::chrono::seconds(60)));
+    process.Signal(SIGTERM);
+    EXPECT_EQ(process.Wait(std::chrono::seconds(60)), 128 + SIGTERM) << process.output();
+    EXPECT_TRUE(process.output().ends_with(sentence)) << process.output();
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "profile.json"));
 }
 
 TEST_F(ProfileToolTest, InspectsAModelAndWritesJson) {
