@@ -14,6 +14,7 @@
 #include "common/pair/remote_picture.h"
 #include "common/plan/cut_text.h"
 #include "common/plan/exactness.h"
+#include "common/plan/split.h"
 
 namespace cacheinf {
 namespace {
@@ -109,6 +110,11 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
   if (config.KeepsResults()) MakeReuse();
   if (config.server.address.empty() && !connect) return;
   Check(plan_);
+  if (plan_.kind == Plan::Kind::kSplit) {
+    const std::string why_not =
+        RowCompiler(model_->graph(), state_.layout()).WhyNoRowsAreShared(plan_.cuts);
+    if (!why_not.empty()) LogWarning(why_not);
+  }
   if (plan_.kind == Plan::Kind::kRemote) {
     const std::string why_not = WhyNotExact(plan_, model_->backend().Arithmetic());
     if (!why_not.empty()) LogWarning(fmt::format("{}: answers have other bits", why_not));

@@ -145,6 +145,9 @@ class FrameExecutor {
   // Holds what is kept: of the last frame that Reuse decided.
   const ModelState& state() const { return state_; }
 
+  // Why there is no server, in one sentence; empty if there is one, or nothing is known.
+  std::string WhyNoServer() const { return server_ ? server_->problem() : ""; }
+
   // Returns nothing if there is no connection to a server.
   std::optional<ChannelStatistics> link_statistics() const;
 

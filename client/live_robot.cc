@@ -253,7 +253,7 @@ bool LiveRobot::BeginOrSkip(const Frame& frame) {
   wanted.is_slow = timing_.is_slow();
   const Verdict verdict = observer_.Before(frame, wanted);
   try {
-    robot_->Begin(frame, verdict, TimeWaited(frame));
+    robot_->Begin(frame, verdict, TimeWaited(frame), [this] { return observer_.IsOver(); });
   } catch (const UnfitFrame& error) {
     const std::pair size(frame.picture.width, frame.picture.height);
     if (std::exchange(unfit_size_, size) != size) {

@@ -75,6 +75,9 @@ class FrameObserver {
 
   virtual ~FrameObserver() = default;
 
+  // Whether nobody waits for another answer: a frame that waits for a server is answered without.
+  virtual bool IsOver() { return false; }
+
   // Returns what to tell the robot of the next frame, of which `wanted` is asked.
   virtual Verdict Before(const Frame& /*frame*/, const Verdict& wanted) { return wanted; }
   virtual void Skip(const Frame& frame, const std::string& reason) = 0;

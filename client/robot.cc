@@ -132,9 +132,10 @@ Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds wa
   }
 }
 
-void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
+void Robot::Begin(const Frame& frame, const Verdict& verdict, nanoseconds waited,
+                  const std::function<bool()>& is_over) {
   clock_.EndWait();
-  while (!executor_->MeetServer([this] { return HasSchedule(); })) {
+  while (!executor_->MeetServer([this] { return HasSchedule(); }) && !(is_over && is_over())) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     clock_.EndWait();
   }
@@ -483,6 +484,8 @@ MemoryReport Robot::memory() const {
   for (const auto& model : smaller_) Add(model->executor.state().memory(), sum);
   return sum;
 }
+
+std::string Robot::WhyNoServer() const { return executor_->WhyNoServer(); }
 
 std::optional<ChannelStatistics> Robot::link_statistics() const {
   return executor_->link_statistics();

@@ -90,9 +90,10 @@ class Robot {
   // The same in steps of one stage at most, so that between two of them the caller can look at the
   // clock and at newer frames. A step returns the answer once it is there; it waits for a server at
   // most until `look_at`, and meanwhile takes steps of `idle` (FrameExecutor::Step). Only the first
-  // Begin waits, for a server, as long as the configuration wants (server.wait_s). REQUIRES: the
-  // frame lives until it is answered.
-  void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {});
+  // Begin waits, for a server, as long as the configuration wants (server.wait_s), or until
+  // `is_over`. REQUIRES: the frame lives until it is answered.
+  void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {},
+             const std::function<bool()>& is_over = {});
   std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max(),
                              const std::function<bool()>& idle = {});
 
@@ -161,6 +162,9 @@ class Robot {
 
   // Why the last frame's plan was taken, in one line; empty without a schedule.
   std::string WhyPlan() const;
+
+  // Why there is no server, in one sentence; empty if there is one, or nothing is known.
+  std::string WhyNoServer() const;
 
   // Returns nothing if there is no connection to a server.
   std::optional<ChannelStatistics> link_statistics() const;

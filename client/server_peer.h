@@ -41,6 +41,9 @@ class ServerPeer {
   // Call between frames. Returns a new connection or null; never waits.
   ServerConnection* Poll();
 
+  // Why there is no server, in one sentence; empty if there is one, or nothing is known.
+  const std::string& problem() const { return problem_; }
+
   // Of the current connection.
   std::optional<ChannelStatistics> statistics() const;
 

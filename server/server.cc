@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -99,6 +100,7 @@ struct Guest {
   Channel channel;
   Session session;
   bool is_announced = false;
+  std::optional<nanoseconds> left_at;
 };
 
 class Server {
@@ -205,13 +207,20 @@ class Server {
     computing_clock_.EndWait();
   }
 
+  // Lets go of robots that have left, or heard why they must.
   void SayGoodbye() {
-    std::erase_if(guests_, [](const Guest& guest) {
+    const nanoseconds now = clock_.Now();
+    std::erase_if(guests_, [now](Guest& guest) {
       if (!guest.session.is_over()) return false;
-      LogInfo(guest.is_announced
-                  ? fmt::format("robot \"{}\" left: {}", guest.session.robot(), guest.session.end())
-                  : fmt::format("a robot was not served: {}", guest.session.end()));
-      return true;
+      if (!guest.left_at) {
+        guest.left_at = now;
+        LogInfo(
+            guest.is_announced
+                ? fmt::format("robot \"{}\" left: {}", guest.session.robot(), guest.session.end())
+                : fmt::format("a robot was not served: {}", guest.session.end()));
+      }
+      return guest.channel.IsFlushed() || !guest.channel.fault().empty() ||
+             now > *guest.left_at + kLastWords;
     });
   }
 

@@ -26,6 +26,7 @@ void CheckOutputPaths(const RobotConfig& config) {
                  {"--overlay", output.overlay},
                  {"--picture", output.picture},
                  {"--summary", output.summary}});
+  CheckFolder({"--record", config.record.folder});
   CheckExtension({"--overlay", output.overlay}, ".mp4");
   CheckExtension({"--picture", output.picture}, ".png");
 }

@@ -7,8 +7,10 @@
 #include "client/record/replay.h"
 #include "client/run/calibrate_command.h"
 #include "client/run/run.h"
+#include "client/run/summary.h"
 #include "common/base/clock.h"
 #include "common/base/command_line.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/program.h"
 #include "common/config/config_options.h"
@@ -54,9 +56,10 @@ int Run(int argc, char** argv) {
   if (options.Print(app.get_name(), RobotConfig().Fields(), config.Fields())) return 0;
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
-  const SteadyClock clock;
-  (config.output.answers_on_stdout() ? std::cerr : std::cout)
-      << ToText(RunRobot(config, clock, stop));
+  static const SteadyClock clock;
+  const Summary summary = RunRobot(config, clock, stop);
+  (config.output.answers_on_stdout() ? std::cerr : std::cout) << ToText(summary);
+  if (!summary.unwritten.empty()) throw InputError(summary.unwritten);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,7 @@
 #include "common/answer/outputs.h"
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
 #include "common/guard/guard.h"
@@ -33,30 +36,59 @@
 #include "common/reuse/verdict.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
+#include "common/source/interruptible_source.h"
 
 namespace cacheinf {
 namespace {
 
-// A file of lines, or standard output; throws InputError as soon as it cannot be written.
+// A file of lines, or standard output. Throws InputError if it cannot be written. Only a file that
+// took lines before loses those that it cannot take, whole: its disk may have room again.
 class LineFile {
  public:
-  LineFile() : name_("standard output") {}
-  explicit LineFile(const std::string& path) : name_(path), file_(path) { Check(); }
+  LineFile() : name_("standard output"), is_file_(false) {}
+  explicit LineFile(const std::string& path) : name_(path), is_file_(true), file_(path) {
+    if (!file_) Refuse();
+  }
 
   void Write(const std::string& line) {
-    stream() << line << '\n' << std::flush;
-    Check();
+    std::ostream& stream = is_file_ ? file_ : std::cout;
+    stream << line << '\n' << std::flush;
+    if (!stream) return Lose();
+    size_ += line.size() + 1;
+    if (is_full_) LogInfo(fmt::format("{}: written again", name_));
+    is_full_ = false;
+  }
+
+  // How many lines are missing, in one sentence; empty: none.
+  std::string Gap() const {
+    return lost_ == 0 ? "" : fmt::format("{}: {} lines could not be written", name_, lost_);
   }
 
  private:
-  std::ostream& stream() { return file_.is_open() ? file_ : std::cout; }
-
-  void Check() {
-    if (!file_ || !stream()) throw InputError(fmt::format("{}: cannot be written", name_));
+  [[noreturn]] void Refuse() const {
+    throw InputError(fmt::format("{}: cannot be written", name_));
   }
 
-  std::string name_;
+  // Leaves no half of a line.
+  void Lose() {
+    std::error_code error;
+    if (size_ == 0 || !is_file_ || !std::filesystem::is_regular_file(name_, error)) Refuse();
+    file_.close();
+    std::filesystem::resize_file(name_, size_, error);
+    file_.clear();
+    file_.open(name_, std::ios::app);
+    ++lost_;
+    if (!std::exchange(is_full_, true)) {
+      LogWarning(fmt::format("{}: cannot be written, and lacks lines until it can be", name_));
+    }
+  }
+
+  const std::string name_;
+  const bool is_file_;
   std::ofstream file_;
+  uintmax_t size_ = 0;  // of whole lines
+  int64_t lost_ = 0;
+  bool is_full_ = false;
 };
 
 // Does everything that follows an answer.
@@ -97,6 +129,9 @@ class Publisher {
     if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
 
+  // What is missing of the answers, in one sentence; empty: nothing.
+  std::string Gap() const { return answers_ ? answers_->Gap() : ""; }
+
   // Call after the last frame.
   void Finish() {
     if (overlay_) overlay_->Close();
@@ -136,10 +171,17 @@ class RunsUntilHere {
 };
 
 std::unique_ptr<FrameSource> Open(const RobotConfig& config, const Clock& clock,
-                                  std::function<bool()> is_over) {
+                                  const std::function<bool()>& is_over) {
   const std::chrono::duration<double> longest(config.camera_wait_s);
   const auto longest_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest);
-  return OpenSource(config.source, clock, {longest_ns, std::move(is_over)});
+  const auto open = [spec = config.source, &clock, patience = CameraPatience{longest_ns, is_over}] {
+    return OpenSource(spec, clock, patience);
+  };
+  std::unique_ptr<FrameSource> source = OpenInterruptibly(open, is_over);
+  if (!source) {
+    throw Stopped(fmt::format("stopped before source {} gave a frame", config.source));
+  }
+  return source;
 }
 
 // Scores against the truth if robot and source know every pixel's class and agree on the classes.
@@ -169,10 +211,12 @@ void Score(const Frame& frame, const Answer& answer, const Robot& robot, int tru
 // Runs a robot, and writes, counts, checks and records what it answers.
 class Run final : public FrameObserver {
  public:
-  Run(const RobotConfig& config, RobotModels& models, FrameQueue& source, const Clock& clock)
+  Run(const RobotConfig& config, RobotModels& models, FrameQueue& source, const Clock& clock,
+      const std::atomic<bool>& stop)
       : config_(config),
         source_(source),
         clock_(clock),
+        stop_(stop),
         robot_(config, models, source, clock, *this),
         publisher_(config, robot_.robot(), source) {
     Surround(robot_.config(), models.For(robot_.config()));
@@ -195,7 +239,8 @@ class Run final : public FrameObserver {
   }
 
   // Call after the last frame. Throws InputError if there were frames but none fitted.
-  Summary Finish(bool is_interrupted) {
+  Summary Finish() {
+    const bool is_interrupted = stop_;
     (void)summary();
     if (check_) {
       summary_.agreement = check_->agreement();
@@ -206,9 +251,13 @@ class Run final : public FrameObserver {
     }
     if (robot_.guard() != nullptr) summary_.guard = robot_.guard()->report();
     if (summary_.frames == 0 && unfit_ > 0 && !is_interrupted) throw InputError(why_unfit_);
-    if (summary_.server) summary_.server->link = robot_.robot().link_statistics();
+    if (summary_.server) {
+      summary_.server->link = robot_.robot().link_statistics();
+      summary_.server->why_missed = robot_.robot().WhyNoServer();
+    }
     summary_.why_plan = robot_.robot().WhyPlan();
     publisher_.Finish();
+    summary_.unwritten = publisher_.Gap();
     summary_.skipped = source_.skipped() + unfit_;
     summary_.queue = source_.count();
     summary_.queue.dropped += robot_.dropped();
@@ -221,6 +270,8 @@ class Run final : public FrameObserver {
     const std::string measuring = robot_.Measuring();
     return measuring.empty() ? line : fmt::format("{}  {}", line, measuring);
   }
+
+  bool IsOver() override { return stop_; }
 
   Verdict Before(const Frame& frame, const Verdict& wanted) override {
     return recorder_ ? recorder_->Before(frame, wanted) : wanted;
@@ -289,6 +340,7 @@ class Run final : public FrameObserver {
   const RobotConfig& config_;
   FrameQueue& source_;
   const Clock& clock_;
+  const std::atomic<bool>& stop_;
   LiveRobot robot_;
   Publisher publisher_;
   std::optional<DenseCheck> check_;
@@ -316,13 +368,15 @@ const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
   CheckAddress(config.server);
-  std::atomic<bool> is_over = false;
-  std::unique_ptr<FrameSource> source = Open(config, clock, [&] { return stop || is_over; });
+  // A source that says nothing may ask later, too.
+  const auto is_over = std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<FrameSource> source =
+      Open(config, clock, [&stop, is_over] { return stop || *is_over; });
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
   FrameQueue queue(std::move(source), LiveRobot::FramesAhead(config, is_live), pace);
-  const RunsUntilHere end(is_over);
+  const RunsUntilHere end(*is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }
 
@@ -330,7 +384,7 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
                    const std::atomic<bool>& stop, const BackendMaker& make_backend) {
   RobotModels models(std::move(network), config, source.has_tensors(), source.First(), clock, stop,
                      make_backend);
-  Run run(config, models, source, clock);
+  Run run(config, models, source, clock, stop);
   {
     StatusLine status(clock);
     const Summary& so_far = run.summary();
@@ -341,10 +395,14 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
       status.Show([&] { return run.Progress(); });
     }
   }
-  Summary summary = run.Finish(stop);
+  Summary summary = run.Finish();
   if (!config.output.summary.empty()) {
-    LineFile(config.output.summary)
-        .Write(ToJsonText(summary, config, run.robot().robot().reader()));
+    try {
+      LineFile(config.output.summary)
+          .Write(ToJsonText(summary, config, run.robot().robot().reader()));
+    } catch (const InputError& error) {
+      summary.unwritten += (summary.unwritten.empty() ? "" : "; ") + std::string(error.what());
+    }
   }
   return summary;
 }

@@ -239,6 +239,7 @@ std::string ToText(const ServerShares& server) {
   std::string text = fmt::format("server   {} frames", server.frames);
   if (!server.missed.empty()) {
     text += fmt::format(", as no server was met at {}; the robot answered alone", server.missed);
+    if (!server.why_missed.empty()) text += ": " + server.why_missed;
   }
   if (server.frames > 0) {
     const auto frames = static_cast<double>(server.frames);
@@ -438,6 +439,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
     json["prediction_error_ms"] = Describe(summary.prediction_error);
   }
   if (!summary.emulation.empty()) json["emulated"] = summary.emulation;
+  if (!summary.unwritten.empty()) json["unwritten"] = summary.unwritten;
   if (summary.agreement) {
     json["agreement"] = Describe(*summary.agreement);
     Json& of_older = json["agreement"]["of_older_answers"] = Json::array();

@@ -60,6 +60,7 @@ struct ServerShares {
   NamedTimes times;                       // kServerTimes
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
   std::string missed;                     // the address, as long as no server has been met there
+  std::string why_missed;                 // in one sentence; empty: nothing is known
 
   void Add(const ServerPart& part, const FrameTimes& frame);
 };
@@ -90,6 +91,7 @@ struct Summary {
   MemoryReport memory;
   SegmentationScore score;     // if source and model have the same classes
   std::string why_not_scored;  // if their classes differ
+  std::string unwritten;       // what no disk took of the outputs, in a sentence; empty: nothing
 
   std::optional<Agreement> agreement;  // of the checked answers
   std::string against;                 // whose dense answers these are; empty: the model's own

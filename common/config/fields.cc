@@ -356,6 +356,11 @@ Json FromCommandLine(std::string_view text, const Field& field) {
   const std::string json_text =
       IsList(field) && !is_json_list ? fmt::format("[{}]", text) : std::string(text);
   Json json = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  constexpr std::string_view kSpaces = " \t\n\r";
+  const bool has_spaces_around =
+      !text.empty() && (kSpaces.find(text.front()) != std::string_view::npos ||
+                        kSpaces.find(text.back()) != std::string_view::npos);
+  if (!IsList(field) && has_spaces_around) return text;
   return json.is_discarded() ? Json(text) : json;
 }
 

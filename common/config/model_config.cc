@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -159,6 +160,11 @@ std::vector<std::string> DecoderConfig::ReadClassNames() const {
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (std::ranges::any_of(
+            line, [](unsigned char c) { return (c < ' ' && c != '\t') || c == '\x7f'; })) {
+      throw InputError("decoder.class_names: ", class_names_file, ", line ", names.size() + 1,
+                       ": is not a name; the file must be text");
+    }
     names.push_back(line);
   }
   while (!names.empty() && names.back().empty()) names.pop_back();

@@ -7,8 +7,11 @@
 #include <atomic>
 #include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
+#include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/codec/compressed_text.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/say.h"
@@ -28,12 +31,18 @@ constexpr std::chrono::seconds kProbeAgain(1);
 
 MappedFile PackForServers(const Graph& graph) {
   static std::atomic<int> count = 0;
-  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::temp_directory_path(error) /
                                      fmt::format("cacheinf-{}-{}.model", getpid(), count++);
-  WritePack(graph, path);
-  MappedFile file = MapFile(path);
-  std::filesystem::remove(path);
-  return file;
+  try {
+    WritePack(graph, path);
+    MappedFile file = MapFile(path);
+    std::filesystem::remove(path, error);
+    return file;
+  } catch (const InputError& refusal) {
+    LogWarning(fmt::format("{}; the model for the server stays in memory", refusal.what()));
+    return PackInMemory(graph);
+  }
 }
 
 ServerConnection::ServerConnection(Channel& channel, const std::string& build,

@@ -17,8 +17,8 @@
 
 namespace cacheinf {
 
-// Returns the graph as a native model file in memory (common/model/graph/pack.h). Throws InputError
-// if the temporary folder cannot hold it.
+// Returns the graph as a native model file (common/model/graph/pack.h): one that is mapped, or, if
+// the temporary folder cannot hold it, in memory.
 MappedFile PackForServers(const Graph& graph);
 
 // The robot's end of what precedes frames (messages.h): greets a server, sends it the model if it

@@ -101,6 +101,45 @@ SplitRows RowCompiler::Compile(SharedFrame frame) const {
   return rows;
 }
 
+bool RowCompiler::ShareRows(const std::vector<Cut>& cuts) const {
+  std::vector<int> robot_rows;
+  for (const Cut& cut : cuts) {
+    robot_rows.push_back(PictureRowsOf(cut.robot_thousandths, table_.picture_rows));
+  }
+  SharedFrame frame;
+  table_.FindOwners(cuts, robot_rows, table_.count(), &frame);
+  table_.FindRows(table_.count(), &frame);
+  for (size_t id = 0; id < table_.nodes.size(); ++id) {
+    const auto is_part = [&](Range rows) {
+      return !rows.empty() && rows.size() < table_.nodes[id].rows;
+    };
+    const BySide<Range>& computed = frame.operators[id].computed;
+    if (is_part(computed[Side::kRobot]) && is_part(computed[Side::kServer])) return true;
+  }
+  return false;
+}
+
+std::string RowCompiler::WhyNoRowsAreShared(const std::vector<Cut>& cuts) const {
+  const auto divides = [](const Cut& cut) {
+    return cut.robot_thousandths > 0 && cut.robot_thousandths < Cut::kAll;
+  };
+  if (std::ranges::none_of(cuts, divides) || ShareRows(cuts)) return "";
+  std::string why = "the cuts share no rows: one side computes all of them";
+  const auto whole = std::find_if(table_.nodes.begin() + cuts.back().after + 1, table_.nodes.end(),
+                                  [](const SplitTable::Node& node) { return !node.is_local; });
+  if (whole == table_.nodes.end()) return why;
+  const auto id = static_cast<int>(whole - table_.nodes.begin());
+  why += ", because " + graph_.operators[id].name + " needs every row";
+  for (int last = id - 1; last > cuts.back().after; --last) {
+    if (!layout_.is_kept[graph_.operators[last].outputs[0]]) continue;
+    std::vector<Cut> more = cuts;
+    more.push_back({last, Cut::kAll});
+    if (!ShareRows(more)) continue;
+    return why + "; add --cut " + graph_.operators[last].name + ":1";
+  }
+  return why;
+}
+
 // What a side reads of one of several outputs.
 Range RowCompiler::NeededOf(ValueId value, Side side, const SharedFrame& frame) const {
   Range needed;

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_PLAN_SPLIT_H_
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "common/base/side.h"
@@ -52,8 +53,13 @@ class RowCompiler {
   // The same from the owners of all rows.
   SplitRows Compile(SharedFrame frame) const;
 
+  // Cuts may give each side a share of rows, and yet leave one of them all rows to compute. Then
+  // returns why, and which cut would help, in one sentence. REQUIRES: cuts that pass CheckCuts.
+  std::string WhyNoRowsAreShared(const std::vector<Cut>& cuts) const;
+
  private:
   Range NeededOf(ValueId value, Side side, const SharedFrame& frame) const;
+  bool ShareRows(const std::vector<Cut>& cuts) const;
 
   const Graph& graph_;
   const Layout& layout_;

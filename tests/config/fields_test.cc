@@ -207,6 +207,10 @@ TEST(FieldsTest, SetsFieldsFromTheCommandLine) {
 
   EXPECT_EQ(RefusalOfOption("count", "99"), "command line: count must be at most 10, got 99");
   EXPECT_EQ(RefusalOfOption("count", "x"), "command line: count must be an integer, got \"x\"");
+  EXPECT_EQ(RefusalOfOption("count", " 2"), "command line: count must be an integer, got \" 2\"");
+  EXPECT_EQ(RefusalOfOption("count", "2\n"),
+            "command line: count must be an integer, got \"2\\n\"");
+  EXPECT_EQ(RefusalOfOption("sizes", "7, 8"), "");
   EXPECT_EQ(RefusalOfOption("inner.texd", "x"),
             "command line: unknown key \"inner.texd\"; did you mean \"inner.text\"?");
 }

@@ -127,6 +127,22 @@ TEST(RobotConfigTest, ClassNamesAreAListOrAFile) {
             "robot.json: decoder.class_names must be a list or a file's name, got 3");
 }
 
+class ClassNamesTest : public FolderTest {};
+
+TEST_F(ClassNamesTest, AreLinesOfText) {
+  DecoderConfig decoder;
+  decoder.class_names_file = Path("names");
+  WriteText("names", "n01440764\ttench \r\nchat né\n\n");
+  EXPECT_EQ(decoder.ReadClassNames(), (std::vector<std::string>{"n01440764\ttench", "chat né"}));
+  for (const std::string& bytes :
+       {std::string("\0\0", 2), std::string("a\x1b[2J"), std::string("\x7f")}) {
+    WriteText("names", "cat\n" + bytes + "\n");
+    EXPECT_EQ(
+        RefusalOf([&] { (void)decoder.ReadClassNames(); }),
+        "decoder.class_names: " + Path("names") + ", line 2: is not a name; the file must be text");
+  }
+}
+
 TEST(RobotConfigTest, AnswersHaveAsManyClassesOrBoxesAsIsUsual) {
   DecoderConfig decoder;
   EXPECT_EQ(decoder.most_classes(), 5);

@@ -129,6 +129,14 @@ TEST_F(PackTest, KnowsItsOwnFiles) {
   EXPECT_FALSE(IsPack(std::span(bytes).subspan(1)));
 }
 
+TEST_F(PackTest, InMemoryItHasTheFilesBytes) {
+  const Bytes bytes = Packed(EveryKind());
+  const MappedFile packed = PackInMemory(EveryKind());
+  ASSERT_EQ(packed.size, bytes.size());
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), packed.data.get()));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(packed.data.get()) % 64, 0U);
+}
+
 TEST_F(PackTest, WritingLeavesNothingElseBehind) {
   WritePack(EveryKind(), path_);
   WritePack(EveryKind(), path_);

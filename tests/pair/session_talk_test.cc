@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -54,6 +55,21 @@ TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
   world.Connect("20mbit,3ms");
   world.AnswerUntilReady();
   EXPECT_LT(world.channels().robot.statistics().sent.payload, bytes - world.pack().size / 2);
+}
+
+TEST_F(SessionTest, ARobotNeedsNoTemporaryFolder) {
+  const std::shared_ptr<const Graph> graph = MakeNetwork(Yolo(), kHeight, kWidth);
+  const MappedFile pack = PackForServers(*graph);
+  const char* const before = std::getenv("TMPDIR");
+  const std::optional<std::string> kept =
+      before ? std::optional<std::string>(before) : std::nullopt;
+  for (const char* const folder : {"/nonexistent", "/proc"}) {
+    setenv("TMPDIR", folder, 1);
+    const MappedFile without = PackForServers(*graph);
+    ASSERT_EQ(without.size, pack.size);
+    EXPECT_TRUE(std::equal(pack.data.get(), pack.data.get() + pack.size, without.data.get()));
+  }
+  kept ? setenv("TMPDIR", kept->c_str(), 1) : unsetenv("TMPDIR");
 }
 
 TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {

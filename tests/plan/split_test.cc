@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/plan/cut_text.h"
+#include "tests/model/model_builder.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 
@@ -47,6 +48,30 @@ TEST(Split, CutsAreSortedAndTheLastAtAPlaceCounts) {
   const auto name = [&](int id) { return graph->value(graph->operators[id].outputs[0]).name; };
   EXPECT_EQ(ParseCuts({name(3), name(1) + ":0.25", "picture:1", name(1) + ":0.5"}, *graph),
             (std::vector<Cut>{{-1, 1000}, {1, 500}, {3, 0}}));
+}
+
+TEST(Split, CutsThatShareNoRowsAreExplained) {
+  ModelBuilder builder;
+  const ValueId first = builder.Conv(builder.Input({1, 3, 64, 32}), 4, 3, 1, 1);
+  const ValueId second = builder.Conv(first, 4, 3, 1, 1);
+  const ValueId third = builder.Conv(second, 4, 3, 1, 1);
+  const Graph graph = builder.Finish({builder.Mean(third, {2, 3})});
+  const Layout layout = PlanLayout(graph, {}, Keep::kAll);
+  const RowCompiler compiler(graph, layout);
+  const auto why_not = [&](const std::vector<Cut>& cuts) {
+    return compiler.WhyNoRowsAreShared(cuts);
+  };
+  const std::vector<Operator>& operators = graph.operators;
+  ASSERT_EQ(operators.size(), 4U);
+  for (const int share : {300, 500, 700}) {
+    EXPECT_EQ(why_not({{0, share}}),
+              "the cuts share no rows: one side computes all of them, because " +
+                  operators[3].name + " needs every row; add --cut " + operators[2].name + ":1");
+    EXPECT_EQ(why_not({{0, share}, {2, 1000}}), "");
+    EXPECT_EQ(why_not({{0, share}, {1, 0}}), "");
+  }
+  EXPECT_EQ(why_not({{0, 0}}), "");
+  EXPECT_EQ(why_not({{-1, 1000}, {2, 0}}), "");
 }
 
 // The rows that a window needs, of every range of its output.

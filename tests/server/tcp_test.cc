@@ -120,6 +120,34 @@ TEST_F(Tcp, ARobotOutlivesItsServerAndUsesTheNextUntilItsKeyIsStruck) {
   EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
 }
 
+TEST_F(Tcp, ARobotHearsWhyItIsNotServedAnyMore) {
+  auto server = StartServer();
+  fs::remove_all(folder_ / "models");
+  Process robot(Robot(100'000'000, "outputs", ToServer() + Arguments{"--mode", "remote"}));
+  EXPECT_TRUE(robot.HasPrinted("answers alone: there is no room for a model of", kLong))
+      << robot.output();
+  EXPECT_TRUE(server->HasPrinted("a robot was not served: there is no room", kLong));
+  fs::create_directory(folder_ / "models");
+  ASSERT_TRUE(AnswersCome(folder_ / "outputs.jsonl", true)) << robot.output();
+  server->Signal(SIGTERM);
+  EXPECT_EQ(server->Wait(kLong), 0) << server->output();
+  EXPECT_TRUE(robot.HasPrinted("answers alone: the server stops", kLong)) << robot.output();
+}
+
+TEST_F(Tcp, ARobotThatIsToldToEndWhileItWaitsForItsServerEnds) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    port_ = 1;
+    Process robot(Robot(3, "outputs",
+                        ToServer() + Arguments{"--mode", "remote", "--server-wait", "1000",
+                                               "--summary", Path("summary")}));
+    ASSERT_TRUE(robot.HasPrinted("there is no server", kLong)) << robot.output();
+    robot.Signal(signal);
+    EXPECT_EQ(robot.Wait(milliseconds(5000)), 0) << robot.output();
+    EXPECT_NE(ReadFile(Path("summary")).find("\"interrupted\": true"), std::string::npos);
+    fs::remove(Path("summary"));
+  }
+}
+
 TEST_F(Tcp, TheLinkIsMeasured) {
   const auto server = StartServer();
   const CommandResult result =

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -26,6 +29,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr std::array<char, 8> kMagic = {'C', 'A', 'C', 'H', 'E', 'I', 'N', 'F'};
 constexpr uint64_t kMaxDescriptionBytes = uint64_t{1} << 28;
+
+using Parts = std::vector<std::string_view>;  // of a file, in order
 
 struct FileHead {
   std::array<char, 8> magic = kMagic;
@@ -425,7 +430,9 @@ uint64_t PackChecksum(std::span<const std::byte> file) {
   return hash.Value();
 }
 
-void WritePack(const Graph& graph, const std::filesystem::path& path) {
+namespace {
+
+void PackInto(const Graph& graph, const std::function<void(const Parts& parts)>& write) {
   BlobWriter blobs;
   const std::string description = Describe(graph, blobs);
   FileHead head;
@@ -438,7 +445,7 @@ void WritePack(const Graph& graph, const std::filesystem::path& path) {
   head.checksum = hash.Value();
 
   static constexpr std::array<char, kAlignment> kZeros = {};
-  std::vector<std::string_view> parts;
+  Parts parts;
   const auto add = [&parts](const void* data, size_t bytes) {
     parts.emplace_back(static_cast<const char*>(data), bytes);
     parts.emplace_back(kZeros.data(), RoundUp(bytes) - bytes);
@@ -446,7 +453,27 @@ void WritePack(const Graph& graph, const std::filesystem::path& path) {
   add(&head, sizeof(head));
   add(description.data(), description.size());
   for (const Bytes& blob : blobs.blobs()) add(blob.data, blob.size);
-  ReplaceFile(path, parts);
+  write(parts);
+}
+
+}  // namespace
+
+void WritePack(const Graph& graph, const std::filesystem::path& path) {
+  PackInto(graph, [&path](const Parts& parts) { ReplaceFile(path, parts); });
+}
+
+MappedFile PackInMemory(const Graph& graph) {
+  MappedFile file;
+  PackInto(graph, [&file](const Parts& parts) {
+    for (const std::string_view part : parts) file.size += part.size();
+    char* const bytes = static_cast<char*>(std::aligned_alloc(kAlignment, file.size));
+    if (bytes == nullptr) throw std::bad_alloc();
+    file.data = {reinterpret_cast<const std::byte*>(bytes),
+                 [bytes](const std::byte* /*data*/) { std::free(bytes); }};
+    char* next = bytes;
+    for (const std::string_view part : parts) next = std::ranges::copy(part, next).out;
+  });
+  return file;
 }
 
 Graph ReadPack(const std::filesystem::path& path) {

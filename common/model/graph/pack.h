@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "common/base/file.h"
 #include "common/model/graph/graph.h"
 
 // The native model file: a normalised graph with its weights, ready to run. It starts at once: the
@@ -35,6 +36,9 @@ bool IsPack(std::span<const std::byte> first_bytes);
 // a validated graph. Throws InputError if the file cannot be written, or if `path` exists and is
 // not a regular file (a device, say).
 void WritePack(const Graph& graph, const std::filesystem::path& path);
+
+// Returns what WritePack would write, at a multiple of 64 bytes.
+MappedFile PackInMemory(const Graph& graph);
 
 // Maps the file; the graph's constants keep the mapping alive. Everything is checked before use,
 // the graph included. Throws InputError, naming the file.

@@ -94,6 +94,22 @@ TEST_F(OutputPathsTest, AFileThatCannotBeWrittenIsRefusedBeforeItIsOpened) {
   }
 }
 
+TEST_F(OutputPathsTest, RecordingsNeedAFolder) {
+  WriteText("file", "no folder");
+  RobotConfig config;
+  for (const std::string& path : {Path("file"), Path("file/inside"), std::string("/dev/null")}) {
+    config.record.folder = path;
+    EXPECT_EQ(Refusal(config), "--record " + path + ": is not a folder");
+  }
+  config.record.folder = "/proc/inside";
+  EXPECT_EQ(Refusal(config), "--record /proc/inside: cannot be made");
+  for (const std::string& path : {Path("new"), Path("new/inside/"), Path("")}) {
+    config.record.folder = path;
+    EXPECT_EQ(Refusal(config), "") << path;
+  }
+  EXPECT_FALSE(fs::exists(Path("new")));
+}
+
 TEST_F(OutputPathsTest, AFileThatCanBeWrittenStaysAsItIsUntilThen) {
   fs::create_directories(Path("folder"));
   WriteText("old.json", "an old summary");

@@ -1,7 +1,12 @@
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +22,7 @@
 #include "tests/testing/command.h"
 #include "tests/testing/linked_programs.h"
 #include "tests/testing/places.h"
+#include "tests/testing/process.h"
 
 namespace cacheinf {
 namespace {
@@ -227,6 +233,28 @@ TEST(RobotCommandTest, SaysThatStandardOutputIsFull) {
 
 TEST(RobotCommandTest, PrintsTheSchemaThatIsShipped) {
   EXPECT_EQ(RunRobot({"--print-config-schema"}).out, ReadFile(kConfigs / "robot.schema.json"));
+}
+
+TEST(RobotCommandTest, ASilentSourceDoesNotKeepItFromEnding) {
+  const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(silent, 8), 0);
+  getsockname(silent, reinterpret_cast<sockaddr*>(&address), &size);
+  const std::string source = "rtsp://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/a";
+  Process robot({kRobot, "run", "--model", kConfigs / "models" / "demo_segmentation.onnx",
+                 "--source", source});
+  pollfd visited = {silent, POLLIN, 0};
+  ASSERT_EQ(poll(&visited, 1, 60000), 1) << robot.output();
+  robot.Signal(SIGTERM);
+  EXPECT_EQ(robot.Wait(std::chrono::seconds(5)), 128 + SIGTERM) << robot.output();
+  EXPECT_TRUE(robot.HasPrinted("cacheinf-robot: stopped before source " + source + " gave a frame",
+                               std::chrono::seconds(0)))
+      << robot.output();
+  close(silent);
 }
 
 // Interrupts an endless run, and expects a summary and a clean exit.

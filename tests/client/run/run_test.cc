@@ -2,19 +2,24 @@
 
 #include "client/run/run.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,11 +29,14 @@
 #include "client/robot_setup.h"
 #include "common/answer/overlay.h"
 #include "common/backend/host/cpu_backend.h"
+#include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/npy.h"
 #include "common/model/graph/pack.h"
+#include "common/source/frame_queue.h"
+#include "common/source/frame_source.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 #include "tests/testing/refusal.h"
@@ -603,6 +611,79 @@ TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
   config.output.overlay.clear();
   config.output.picture = Path("full.png");
   EXPECT_EQ(Refusal(config), Path("full.png") + ": cannot be written");
+}
+
+// Scenes, during which the disk is full for a while: files grow by half a line at most.
+class FullDisk final : public FrameSource {
+ public:
+  FullDisk(std::string file, int64_t full_until)
+      : file_(std::move(file)),
+        full_until_(full_until),
+        source_(OpenSource("generated:frames=40,width=64,height=48", clock_)) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &room_);
+  }
+  ~FullDisk() override {
+    setrlimit(RLIMIT_FSIZE, &room_);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+  std::optional<Frame> Next() override {
+    if (next_ == 10) {
+      rlimit full = room_;
+      full.rlim_cur = fs::file_size(file_) + 40;
+      setrlimit(RLIMIT_FSIZE, &full);
+    }
+    if (next_ == full_until_) setrlimit(RLIMIT_FSIZE, &room_);
+    ++next_;
+    return source_->Next();
+  }
+  int64_t skipped() const override { return 0; }
+  bool is_live() const override { return false; }
+  bool has_tensors() const override { return false; }
+  double frame_rate() const override { return 0; }
+
+ private:
+  const std::string file_;
+  const int64_t full_until_;
+  const SteadyClock clock_;
+  const std::unique_ptr<FrameSource> source_;
+  rlimit room_ = {};
+  int64_t next_ = 0;
+};
+
+TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersAndNothingElse) {
+  Graph graph;
+  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
+  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
+  WritePack(graph, Path("model.cacheinf"));
+  RobotConfig config = Config(Path("model.cacheinf"), "generated");
+  config.output.answers = Path("answers");
+  config.output.summary = Path("summary");
+  config.Check();
+  for (const int64_t full_until : {25, 1000}) {
+    SCOPED_TRACE(full_until);
+    FrameQueue queue(std::make_unique<FullDisk>(Path("answers"), full_until), 1);
+    const Summary summary =
+        RunRobotOn(queue, LoadNetwork(config, /*has_tensors=*/false), config, clock_, stop_);
+    EXPECT_EQ(summary.frames, 40);
+    std::ifstream answers(Path("answers"));
+    int64_t lines = 0;
+    std::set<int> frames;
+    for (std::string line; std::getline(answers, line); ++lines) {
+      frames.insert(Json::parse(line)["frame"].get<int>());
+    }
+    EXPECT_EQ(std::ssize(frames), lines);
+    EXPECT_GE(lines, 5);
+    EXPECT_LE(lines, full_until == 25 ? 35 : 15);
+    EXPECT_EQ(frames.contains(39), full_until == 25) << "there is room again";
+    const std::string missing =
+        fmt::format("{}: {} lines could not be written", Path("answers"), 40 - lines);
+    EXPECT_TRUE(summary.unwritten.starts_with(missing)) << summary.unwritten;
+    EXPECT_EQ(summary.unwritten.ends_with("summary: cannot be written"), full_until != 25);
+  }
 }
 
 TEST_F(RunTest, RefusesToOverwriteItsSource) {

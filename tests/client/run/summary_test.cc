@@ -277,6 +277,10 @@ TEST(SummaryTest, SaysThatNoServerWasMet) {
   summary.server.emplace().missed = "mpi:labb";
   EXPECT_EQ(Line(summary, "server"),
             "server   0 frames, as no server was met at mpi:labb; the robot answered alone");
+  summary.server->why_missed = "nobody listens there";
+  EXPECT_EQ(Line(summary, "server"),
+            "server   0 frames, as no server was met at mpi:labb; the robot answered alone: nobody "
+            "listens there");
 }
 
 TEST(SummaryTest, PrintsNoBandwidthThatIsAGuess) {
