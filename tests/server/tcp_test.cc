@@ -148,6 +148,20 @@ TEST_F(Tcp, ARobotThatIsToldToEndWhileItWaitsForItsServerEnds) {
   }
 }
 
+TEST_F(Tcp, TheSummarySaysWhyNoServerWasMet) {
+  const auto server = StartServer();
+  EXPECT_EQ(Keygen("stranger").exit_code, 0);
+  const CommandResult result = RunCommand(Robot(
+      3, "outputs",
+      {"--mode", "remote", "--server", "tcp://127.0.0.1:" + std::to_string(port_), "--robot-key",
+       Path("stranger.key"), "--server-key", Path("server.pub"), "--server-wait", "2"}));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("the robot answered alone: the server at tcp://127.0.0.1:"),
+            result.out.npos)
+      << result.out;
+  EXPECT_NE(result.out.find("does not have this robot's key in its list"), result.out.npos);
+}
+
 TEST_F(Tcp, TheLinkIsMeasured) {
   const auto server = StartServer();
   const CommandResult result =
