@@ -51,8 +51,9 @@ std::vector<Interface> OwnInterfaces() {
     if (!address || (each->ifa_flags & IFF_UP) == 0) continue;
     found.push_back({each->ifa_name, *address, (each->ifa_flags & IFF_LOOPBACK) != 0});
   }
-  std::ranges::stable_partition(
-      found, [](const Interface& each) { return each.address.find(':') == std::string::npos; });
+  std::stable_partition(found.begin(), found.end(), [](const Interface& each) {
+    return each.address.find(':') == std::string::npos;
+  });
   return found;
 }
 

@@ -11,6 +11,7 @@
 // programs, and cacheinf-mpi-child, get this in place of the system's call: what would be bound to
 // every address is bound to $CACHEINF_BIND instead.
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are reserved
 extern "C" __attribute__((visibility("default"))) int bind(int socket, const sockaddr* address,
                                                            socklen_t size) noexcept {
   sockaddr_storage only = {};

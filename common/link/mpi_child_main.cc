@@ -227,7 +227,7 @@ class Carrier {
   }
 
   const Parent& parent_;
-  const MPI_Comm peer_;
+  MPI_Comm peer_;
   MpiChildMemory& memory_;
   const int knock_;
   MpiPump pump_;

@@ -29,9 +29,9 @@ constexpr char kRefusal = '!';
 // The server's end.
 class KnockListener {
  public:
-  // Listens on a port that the system chooses, at this address of the machine, or at all (empty).
+  // Listens on a port that the system chooses, at one address of the machine, or at all (empty).
   // Throws std::system_error.
-  explicit KnockListener(const std::string& address = "");
+  explicit KnockListener(const std::string& only = "");
 
   // What the server publishes under its name.
   const std::string& published() const { return published_; }

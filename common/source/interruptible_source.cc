@@ -69,27 +69,33 @@ class Reader {
       has_tensors_ = source->has_tensors();
       frame_rate_ = source->frame_rate();
       skipped_ = source->skipped();
+      Tell();
+      Read(*source, lock);
+      lock.unlock();
+      source.reset();
+      lock.lock();
     } else {
       record_ = std::move(source);
+      Tell();
     }
-    Tell();
-    while (is_live_) {
+    is_closed_ = true;
+    has_changed_.notify_all();
+  }
+
+  // Reads a frame whenever one is wanted, until the source is left.
+  void Read(FrameSource& source, std::unique_lock<std::mutex>& lock) {
+    for (;;) {
       has_changed_.wait(lock, [this] { return wants_frame_ || is_left_; });
-      if (is_left_) break;
+      if (is_left_) return;
       wants_frame_ = false;
       lock.unlock();
       std::optional<Frame> frame;
-      Do([&] { frame = source->Next(); });
+      Do([&] { frame = source.Next(); });
       lock.lock();
       frame_ = std::move(frame);
-      skipped_ = source->skipped();
+      skipped_ = source.skipped();
       Tell();
     }
-    lock.unlock();
-    source.reset();
-    lock.lock();
-    is_closed_ = true;
-    has_changed_.notify_all();
   }
 
   void Do(const std::function<void()>& work) {
