@@ -454,12 +454,12 @@ TEST_F(RecordingTest, KeepsNoMoreThanItMay) {
   EXPECT_LE(ReadRecording(Recordings().back()).frames.size(), 20u);
 }
 
-TEST_F(RecordingTest, AFolderThatCannotBeWrittenStopsNoRun) {
+TEST_F(RecordingTest, AFolderThatCannotBeOneIsRefused) {
   WriteText("file", "no folder");
   RobotConfig config = Moving();
-  config.deadline_ms = 1e-6;
   config.record.folder = Path("file/records");
-  EXPECT_EQ(Run(config).frames, 60);
+  EXPECT_EQ(RefusalOf([&] { Run(config); }),
+            "--record " + Path("file/records") + ": is not a folder");
   EXPECT_EQ(ReadFile(Path("file")), "no folder");
 }
 
