@@ -379,10 +379,13 @@ struct FakeQuantiseArgs {
 };
 
 // acc = bias[c] + sum over the taps of (x - zero point of the input) (w - weight_zeros[c]), in
-// 32-bit integers that wrap around, so in any order. A tap outside the picture counts as 0. Then
-// with `rounds_sums`
-//   q = Clamped(rne(acc (scales[c] / steps.scale)), zero point, low, high)
-// and without, where v = acc scales[c] and the residual r is a float or FromSteps of its number,
+// 32-bit integers that wrap around, so in any order. A tap outside the picture counts as 0. Then,
+// where the residual r is a float or FromSteps of its number, with `rounds_sums`
+//   q = Clamped(rne(acc (scales[c] / sum_steps.scale)), zero point, low, high), of sum_steps;
+//   if there is a table, q = table[the byte that q is stored as], of table_steps;
+//   if there is a residual, q = ToSteps(activation(FromSteps(q) + r), steps);
+//   with `gives_floats`, which goes with no residual then, FromSteps(q)
+// and without, where v = acc scales[c],
 //   y = activation(v), activation(v + r), or activation(v) + r
 //   q = Clamped(rne(y / steps.scale), zero point, low, high), or y itself with `gives_floats`.
 // acc is rounded to a float first; every product, quotient and sum is rounded separately.
@@ -403,12 +406,19 @@ struct QuantConvArgs {
   Steps residual_steps;
   Function activation;  // not kPRelu
   bool activation_before_residual = false;
-  bool rounds_sums = false;  // REQUIRES: no residual, no activation, not gives_floats
+  // REQUIRES: no activation but after a residual.
+  bool rounds_sums = false;
+  Steps sum_steps;
+  const int* table = nullptr;  // [256], or none
+  Steps table_steps;
   bool gives_floats = false;
   Steps steps;  // of the output, unless it is of floats
   int low = 0;
   int high = 255;
   ImageView output;
+
+  // Of rounded sums, before a residual.
+  const Steps& rounded_steps() const { return table == nullptr ? sum_steps : table_steps; }
 };
 
 // entries[byte], by the byte that the number is stored as: any function of one 8-bit number.

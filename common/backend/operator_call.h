@@ -160,6 +160,9 @@ class OperatorRunner {
     args.activation = conv.activation;
     args.activation_before_residual = conv.activation_before_residual;
     args.rounds_sums = conv.rounds_sums;
+    args.sum_steps = conv.sum_steps;
+    if (!conv.table.empty()) args.table = conv.table.data();
+    args.table_steps = conv.table_steps;
     args.gives_floats = conv.gives_floats;
     args.steps = conv.steps;
     args.low = conv.low;

@@ -5,41 +5,60 @@
 #include <vector>
 
 #include "sparse_ops/active_pixels.h"
+#include "sparse_ops/cpu/aligned_floats.h"
 #include "sparse_ops/cpu/quant_kernels.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
 
 namespace cacheinf::cpu {
 
+class ActiveRuns;
+
 // A convolution of 8-bit maps with its weights packed for this machine's kernels; QuantConvArgs
-// says what it computes. Products are of 16-bit numbers, bytes less their zero points, which suit
-// any weights. Groups of one input channel are slow here.
+// says what it computes. Kernels get output pixels as lists; dense rows are one case.
 class QuantConv {
  public:
-  // Copies the weights, and reads of the views the channels alone.
-  explicit QuantConv(const QuantConvArgs& args);
+  // Whether the kernels can compute it: not with several outputs of each of many groups of one
+  // channel, nor with more than some hundred taps.
+  static bool Takes(const QuantConvArgs& args);
 
-  // Computes the active pixels. REQUIRES: the arguments that it was made with, but for the views.
-  // Allocates nothing.
-  void Run(const QuantConvArgs& args, const ActivePixels& pixels, ThreadPool& pool) const;
+  // Copies weights, bias, scales and table, and reads of the views the channels alone. Takes the
+  // best of the family's ways that has such weights.
+  explicit QuantConv(const QuantConvArgs& args, const QuantFamily& family = ChooseQuantFamily());
+
+  // Computes the active pixels; with a test, of threshold 0, stores only those that change.
+  // REQUIRES: the arguments that it was made with, but for the views. Allocates nothing.
+  void Run(const QuantConvArgs& args, const ActivePixels& pixels, const ChangeTest* test,
+           ThreadPool& pool) const;
 
  private:
-  struct Tile;
+  struct List;
+  struct Place;
+  class Worker;
 
-  void RunTile(const QuantConvArgs& args, const Tile& tile) const;
-  void SumChannels(const QuantConvArgs& args, const Tile& tile, int group, int first, int blocks,
-                   int32_t* sums) const;
+  void SetEpilogue(const QuantConvArgs& args);
+  void PackBlocks(const QuantConvArgs& args);
+  void AddBlocks(int first_input, Range outputs, int vectors);
+  void PackChannel(const QuantConvArgs& args, int channel, const QuantBlock& block, int vector,
+                   int lane, uint8_t* weights, int32_t& sum) const;
+  void PackWeight(int w, int tap, int input, const QuantBlock& block, int vector, int lane,
+                  uint8_t* weights) const;
+  int64_t BytesOfBlock(int vectors) const;
 
-  const QuantKernels& kernels_;
+  const QuantKernels* kernels_;
+  bool is_depthwise_;
+  bool in_registers_ = false;
   int group_inputs_;
   int group_outputs_;
-  int pairs_of_tap_;
-  int blocks_;  // of a group
+  int group_words_;  // that a tap reads
   int taps_;
-  std::vector<int16_t> weights_;  // [group][block][tap][pair][lane][2]
-  // By group, each filled up to whole blocks.
-  std::vector<int32_t> bias_;
+  int tap_columns_;
+  QuantEpilogue epilogue_;
+  AlignedFloats weights_;
+  std::vector<int32_t> sums_;
   std::vector<float> multipliers_;
+  std::vector<QuantBlock> blocks_;
+  std::vector<uint8_t> outside_;  // a pixel outside the picture
 };
 
 }  // namespace cacheinf::cpu

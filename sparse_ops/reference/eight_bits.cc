@@ -5,7 +5,6 @@
 
 #include "sparse_ops/function.h"
 #include "sparse_ops/reference/pool_taps.h"
-#include "sparse_ops/reference/quant_sums.h"
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/reference/tensor_walk.h"
 
@@ -75,37 +74,50 @@ class QuantConvKernel {
   int group_outputs_;
 };
 
+// r; `residuals` are the pixel's.
+float ResidualOf(const QuantConvArgs& args, const float* residuals, int channel) {
+  const Steps& steps = args.residual_steps;
+  return args.is_residual_float ? residuals[channel]
+                                : FromSteps(ByteOf(residuals, channel, steps.is_signed), steps);
+}
+
 // y
 float ValueOf(const QuantConvArgs& args, int32_t sum, const float* residuals, int channel) {
   const float v = static_cast<float>(sum) * args.scales[channel];
   if (residuals == nullptr) return Apply(args.activation, v);
-  const Steps& steps = args.residual_steps;
-  const float residual = args.is_residual_float
-                             ? residuals[channel]
-                             : FromSteps(ByteOf(residuals, channel, steps.is_signed), steps);
+  const float residual = ResidualOf(args, residuals, channel);
   return args.activation_before_residual ? Apply(args.activation, v) + residual
                                          : Apply(args.activation, v + residual);
 }
 
-}  // namespace
+// q with rounds_sums
+int RoundedSum(const QuantConvArgs& args, int32_t sum, const float* residuals, int channel) {
+  const Steps& sums = args.sum_steps;
+  const float steps = static_cast<float>(sum) * (args.scales[channel] / sums.scale);
+  int q = Clamped(std::nearbyint(steps), sums.zero_point, args.low, args.high);
+  if (args.table != nullptr) q = args.table[q & 0xff];
+  if (residuals == nullptr) return q;
+  const float both = FromSteps(q, args.rounded_steps()) + ResidualOf(args, residuals, channel);
+  return ToSteps(Apply(args.activation, both), args.steps);
+}
 
-void StoreSums(const QuantConvArgs& args, int image, int row, int column, Range channels,
-               const int32_t* sums) {
-  float* const pixel = args.output.Pixel(image, row, column);
-  const float* const residuals =
-      args.residual.data == nullptr ? nullptr : args.residual.Pixel(image, row, column);
-  for (int c = channels.begin; c < channels.end; ++c) {
-    const int32_t sum = sums[c - channels.begin];
-    if (args.gives_floats) {
-      pixel[c] = ValueOf(args, sum, residuals, c);
-      continue;
-    }
-    const float steps = args.rounds_sums
-                            ? static_cast<float>(sum) * (args.scales[c] / args.steps.scale)
-                            : ValueOf(args, sum, residuals, c) / args.steps.scale;
-    SetByte(pixel, c, Clamped(std::nearbyint(steps), args.steps.zero_point, args.low, args.high));
+// Stores what becomes of acc.
+void StoreSum(const QuantConvArgs& args, int32_t sum, const float* residuals, int channel,
+              float* pixel) {
+  if (args.rounds_sums && args.gives_floats) {
+    pixel[channel] = FromSteps(RoundedSum(args, sum, residuals, channel), args.rounded_steps());
+  } else if (args.rounds_sums) {
+    SetByte(pixel, channel, RoundedSum(args, sum, residuals, channel));
+  } else if (args.gives_floats) {
+    pixel[channel] = ValueOf(args, sum, residuals, channel);
+  } else {
+    const float steps = ValueOf(args, sum, residuals, channel) / args.steps.scale;
+    SetByte(pixel, channel,
+            Clamped(std::nearbyint(steps), args.steps.zero_point, args.low, args.high));
   }
 }
+
+}  // namespace
 
 void Compute(const QuantiseArgs& args, const ActivePixels& pixels) {
   const int channels = args.input.channels;
@@ -135,9 +147,10 @@ void Compute(const FakeQuantiseArgs& args) {
 void Compute(const QuantConvArgs& args, const ActivePixels& pixels) {
   const QuantConvKernel kernel(args);
   ForEachActive(args.output, pixels, [&](int n, int y, int x, float* pixel) {
+    const float* const residuals =
+        args.residual.data == nullptr ? nullptr : args.residual.Pixel(n, y, x);
     for (int c = 0; c < args.out_channels; ++c) {
-      const int32_t sum = kernel.Sum(n, y, x, c);
-      StoreSums(args, n, y, x, {c, c + 1}, &sum);
+      StoreSum(args, kernel.Sum(n, y, x, c), residuals, c, pixel);
     }
     if (!args.gives_floats) FillSpare(pixel, args.out_channels, args.steps.zero_point);
   });

@@ -81,6 +81,18 @@ inline Graph EveryKind() {
   quant_conv.low = -100;
   quant_conv.high = 100;
   const ValueId sums = b.Op(quant_conv, {map, b.Random({3, 1, 1, 1}), b.Conv(x, 3, 1)});
+  op::QuantConv fused;
+  fused.bias = quant_conv.bias;
+  fused.scales = quant_conv.scales;
+  fused.has_residual = fused.rounds_sums = true;
+  fused.activation = {Function::Kind::kRelu, 0.0f, 0.0f};
+  fused.sum_steps = {0.5f, 10, false};
+  fused.low = 10;
+  fused.high = 200;
+  fused.table.assign(256, -9);
+  fused.table_steps = steps;
+  fused.steps = {0.125f, 4, false};
+  keep(b.Op(op::Dequantise{}, {b.Op(fused, {map, b.Random({3, 1, 1, 1}), sums})}));
   op::QuantPool quant_pool;
   quant_pool.spec = pool.spec;
   quant_pool.steps = steps;

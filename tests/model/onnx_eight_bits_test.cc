@@ -67,7 +67,7 @@ TEST(OnnxEightBitsTest, PairsAroundAConvolutionFoldIntoOneOperator) {
   model.Node("Conv", {"a", "w", "b"}, {"c"});
   model.Round("c", "y", "s2", "z2");
   const Graph graph = Optimised(model);
-  EXPECT_EQ(Kinds(graph), "quantise quant_conv dequantise");
+  EXPECT_EQ(Kinds(graph), "quantise quant_conv");
   const auto& conv = Only<op::QuantConv>(graph);
   EXPECT_EQ(conv.bias, (std::vector<int>{1000, -3}));
   EXPECT_EQ(conv.scales, (std::vector<float>{0.125f, 0.03125f}));
@@ -105,6 +105,53 @@ TEST(OnnxEightBitsTest, AFunctionOfOneMapBecomesOneTable) {
   EXPECT_EQ(Kinds(Optimised(model)), "quantise table dequantise");
 }
 
+TEST(OnnxEightBitsTest, WhatFollowsAConvolutionAloneIsComputedInIt) {
+  QuantisedModel model({1, 1, 1, 1});
+  model.Weights().Round("x", "a");
+  model.Node("Conv", {"a", "w", "b"}, {"c"});
+  model.Round("c", "cr", "s2", "z2");
+  model.Node("Sigmoid", {"cr"}, {"g"});
+  model.Round("g", "gr");
+  model.Node("Mul", {"cr", "gr"}, {"m"});
+  model.Round("m", "mr", "s2", "z2");
+  model.Round("x", "a2", "s2", "z2");
+  model.Node("Conv", {"a2", "w", "b"}, {"d"});
+  model.Round("d", "dr");
+  model.Node("Add", {"mr", "dr"}, {"e"});
+  model.Node("Relu", {"e"}, {"r"});
+  model.Round("r", "y");
+  const Graph graph = Optimised(model);
+  EXPECT_EQ(Kinds(graph), "quantise quant_conv quantise quant_conv dequantise");
+  const auto& last = *graph.operators[3].As<op::QuantConv>();
+  EXPECT_TRUE(last.has_residual);
+  EXPECT_EQ(last.activation.kind, Function::Kind::kRelu);
+  const auto& other = *graph.operators[1].As<op::QuantConv>();
+  EXPECT_FALSE(other.has_residual);
+  EXPECT_NE(last.table.empty(), other.table.empty());
+}
+
+TEST(OnnxEightBitsTest, AConvolutionGivesTheFirstOfSeveralRoundings) {
+  QuantisedModel model({1, 1, 1, 64});
+  model.Output("y2");
+  model.Weights().Round("x", "a");
+  model.Node("Conv", {"a", "w", "b"}, {"c"});
+  model.Round("c", "cr", "s2", "z2");
+  model.Node("Tanh", {"cr"}, {"t"});
+  model.Floats("s3", {}, {0.02f}).Round("t", "y", "s3", "z");
+  model.Round("y", "y2");
+  const Graph graph = Optimised(model);
+  EXPECT_EQ(Kinds(graph), "quantise quant_conv dequantise table dequantise");
+  std::vector<float> x;
+  for (int i = 0; i < 64; ++i) x.push_back(static_cast<float>(i % 9 - 4) * 0.25f);
+  const Shape shape = graph.value(graph.inputs[0]).shape;
+  const auto numbers = EvaluateDirectly(graph, {Tensor(shape, x)});
+  const auto plain = EvaluateDirectly(model.Import(), {Tensor(shape, x)});
+  const Graph imported = model.Import();
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(numbers[graph.outputs[i]], plain[imported.outputs[i]]);
+  }
+}
+
 TEST(OnnxEightBitsTest, ReluBeforeRoundingIsABound) {
   QuantisedModel model({1, 1, 1, 1});
   model.Weights().Round("x", "a");
@@ -112,7 +159,7 @@ TEST(OnnxEightBitsTest, ReluBeforeRoundingIsABound) {
   model.Node("Relu", {"c"}, {"r"});
   model.Round("r", "y", "s2", "z2");
   const Graph graph = Optimised(model);
-  EXPECT_EQ(Kinds(graph), "quantise quant_conv dequantise");
+  EXPECT_EQ(Kinds(graph), "quantise quant_conv");
   EXPECT_EQ(Only<op::QuantConv>(graph).low, 3);
   EXPECT_EQ(NumbersOf(graph, {-2.0f})[1], 0.0f);
 }

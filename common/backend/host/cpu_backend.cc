@@ -46,13 +46,13 @@ void WarnWhereKernelsAreScalar() {
 }
 
 // Once per process.
-void SayThatEightBitsAreSlow() {
+void SayWhereBytesAreWidened() {
+  if (cpu::ChooseQuantFamily().multiplies_bytes()) return;
   static std::once_flag said;
   std::call_once(said, [] {
     LogInfo(
-        "the model computes 8-bit numbers: all but its convolutions take plain loops yet, and so "
-        "do "
-        "depthwise convolutions");
+        "the model computes 8-bit numbers; this processor has no instruction that multiplies four "
+        "of them at once (VNNI), so they gain less here");
   });
 }
 
@@ -78,8 +78,7 @@ struct CpuBackend::PreparingKernels : HostKernels<PreparingKernels> {
     }
   }
   void operator()(const QuantConvArgs& args, const ActivePixels&) const {
-    // Vectors of output channels share their inputs only within a group.
-    if (args.in_channels > args.spec.groups) own.packed.emplace<cpu::QuantConv>(args);
+    if (cpu::QuantConv::Takes(args)) own.packed.emplace<cpu::QuantConv>(args);
   }
   void operator()(const LinearArgs& args) const {
     const auto& linear = own.packed.emplace<cpu::Linear>(args);
@@ -109,7 +108,7 @@ struct CpuBackend::RunningKernels : HostKernels<RunningKernels> {
   }
   void operator()(const QuantConvArgs& args, const ActivePixels& pixels) const {
     if (const auto* packed = std::get_if<cpu::QuantConv>(&own.packed)) {
-      packed->Run(args, pixels, pool);
+      packed->Run(args, pixels, test, pool);
     } else {
       cpu::Compute(args, pixels, pool);
     }
@@ -136,7 +135,7 @@ CpuBackend::CpuBackend(const CpuBackendOptions& options)
 }
 
 void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
-  if (HasEightBits(graph, op)) SayThatEightBitsAreSlow();
+  if (op.As<op::QuantConv>()) SayWhereBytesAreWidened();
   if (op.As<op::Foreign>()) {
     SetTorchThreads(pool_->threads());
     calls_.emplace_back(TorchCall(op));
@@ -179,6 +178,11 @@ size_t CpuBackend::TestFloats(const Graph& graph, const Operator& op, const OwnC
                                 pool_->threads());
 }
 
+bool CpuBackend::TestsItself(const OwnCall& own, const ChangeTest& test) {
+  if (own.call.op->As<op::Conv>()) return true;
+  return std::holds_alternative<cpu::QuantConv>(own.packed) && test.threshold == 0.0f;
+}
+
 size_t CpuBackend::ScratchFloats(int handle) const {
   const auto* own = std::get_if<OwnCall>(&calls_[static_cast<size_t>(handle)]);
   return own == nullptr ? 0 : own->scratch_floats;
@@ -191,7 +195,7 @@ void CpuBackend::RunKernel(int handle, std::span<const ConstTensorView> inputs,
   if (const auto* foreign = std::get_if<TorchCall>(&call)) return foreign->Run(inputs, outputs);
   auto& own = std::get<OwnCall>(call);
   if (own.relaid.axis != kNone) return RunRelaid(own, inputs, outputs[0], scratch);
-  if (test == nullptr || own.call.op->As<op::Conv>()) {
+  if (test == nullptr || TestsItself(own, *test)) {
     return RunOwn(own, inputs, outputs, pixels, test, scratch);
   }
   cpu::RunWithTest(AsImage(outputs[0]), pixels, *test, *pool_, scratch,

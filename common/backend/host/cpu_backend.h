@@ -67,6 +67,8 @@ class CpuBackend : public HostBackend {
               const ChangeTest* test, float* scratch);
   void RunRelaid(OwnCall& own, std::span<const ConstTensorView> inputs, const TensorView& output,
                  float* scratch);
+  // Whether the operator tests for changes while it computes.
+  static bool TestsItself(const OwnCall& own, const ChangeTest& test);
   void Pack(const Graph& graph, const Operator& op, OwnCall& own);
   size_t TestFloats(const Graph& graph, const Operator& op, const OwnCall& own) const;
 

@@ -69,17 +69,40 @@ std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantConv& conv) c
   CheckFunction(conv.activation);
   NeedNoSlope(conv.activation);
   CheckSteps(conv.steps);
-  const bool is_plain = !conv.has_residual && !conv.gives_floats && conv.activation == Function();
-  if (conv.low < conv.steps.low() || conv.high > conv.steps.high() || conv.low > conv.high ||
-      (conv.rounds_sums && !is_plain)) {
-    Refuse("bounds or rounding that its output does not have");
-  }
+  CheckRounding(conv);
   const Shape out = {map.shape[0], outputs, SlidingOutput(spec.rows, map.shape[2], false),
                      SlidingOutput(spec.columns, map.shape[3], false)};
   CheckShape(op_, out);
   if (conv.has_residual) NeedResidual(ValueOf(2), out);
   if (conv.gives_floats) return One(out);
   return EightBitOf(out, outputs, conv.steps);
+}
+
+void EightBitShapes::CheckRounding(const op::QuantConv& conv) const {
+  const bool has_table = !conv.table.empty();
+  const Steps& bounded = conv.rounds_sums ? conv.sum_steps : conv.steps;
+  CheckSteps(conv.sum_steps);
+  CheckSteps(conv.table_steps);
+  const bool is_bounded =
+      conv.low >= bounded.low() && conv.high <= bounded.high() && conv.low <= conv.high;
+  const bool is_plain = !has_table && conv.sum_steps == Steps();
+  const Steps& last = has_table ? conv.table_steps : conv.sum_steps;
+  const bool ends = conv.has_residual || (conv.activation == Function() && last == conv.steps);
+  const bool rounds =
+      !(conv.gives_floats && conv.has_residual) && !conv.activation_before_residual && ends;
+  if (!is_bounded || !(conv.rounds_sums ? rounds : is_plain)) {
+    Refuse("bounds or rounding that its output does not have");
+  }
+  if (has_table) CheckTable(conv.table, conv.table_steps);
+}
+
+void EightBitShapes::CheckTable(const std::vector<int>& entries, const Steps& steps) const {
+  constexpr size_t kBytes = 256;
+  CheckSteps(steps);
+  if (entries.size() != kBytes) Refuse("a table of ", entries.size(), " entries");
+  for (const int entry : entries) {
+    if (entry < steps.low() || entry > steps.high()) Refuse("an entry of ", entry);
+  }
 }
 
 void EightBitShapes::NeedResidual(const Value& residual, const Shape& out) const {
@@ -93,12 +116,7 @@ void EightBitShapes::NeedResidual(const Value& residual, const Shape& out) const
 std::vector<InferredOutput> EightBitShapes::Outputs(const op::Table& table) const {
   NeedInputs(1);
   const Value& map = EightBitMap(0);
-  CheckSteps(table.steps);
-  constexpr size_t kBytes = 256;
-  if (table.entries.size() != kBytes) Refuse("a table of ", table.entries.size(), " entries");
-  for (const int entry : table.entries) {
-    if (entry < table.steps.low() || entry > table.steps.high()) Refuse("an entry of ", entry);
-  }
+  CheckTable(table.entries, table.steps);
   return EightBit(map.shape, map.channels, table.steps);
 }
 

@@ -36,6 +36,8 @@ class EightBitShapes : public ShapeRules {
 
  private:
   const Value& EightBitMap(size_t index) const;
+  void CheckRounding(const op::QuantConv& conv) const;
+  void CheckTable(const std::vector<int>& entries, const Steps& steps) const;
   void NeedResidual(const Value& residual, const Shape& out) const;
   void CheckSteps(const Steps& steps) const;
   // `shape` counts channels.

@@ -101,7 +101,8 @@ CACHEINF_FIELDS(op::FakeQuantise, steps)
 CACHEINF_FIELDS(op::Quantise, steps)
 CACHEINF_FIELDS(op::Dequantise)
 CACHEINF_FIELDS(op::QuantConv, spec, bias, scales, weight_zeros, has_residual, activation,
-                activation_before_residual, rounds_sums, gives_floats, steps, low, high)
+                activation_before_residual, rounds_sums, sum_steps, table, table_steps,
+                gives_floats, steps, low, high)
 CACHEINF_FIELDS(op::Table, entries, steps)
 CACHEINF_FIELDS(op::QuantBinary, kind, activation, steps)
 CACHEINF_FIELDS(op::QuantPool, spec, steps)

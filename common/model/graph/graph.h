@@ -297,6 +297,9 @@ struct QuantConv {
   Function activation;
   bool activation_before_residual = false;
   bool rounds_sums = false;
+  Steps sum_steps;         // of rounded sums; likewise the table
+  std::vector<int> table;  // [256], by stored byte, or empty
+  Steps table_steps;
   bool gives_floats = false;
   Steps steps;  // of the output
   int low = 0;

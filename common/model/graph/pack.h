@@ -27,7 +27,7 @@
 
 namespace cacheinf {
 
-inline constexpr uint32_t kPackVersion = 5;
+inline constexpr uint32_t kPackVersion = 6;
 
 // Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);

@@ -369,6 +369,7 @@ class EightBitFolder {
     if (!conv.has_residual && is_bound && fits) {
       // Rounding keeps the order, so bounds can be taken after it.
       conv.rounds_sums = true;
+      conv.sum_steps = steps;
       conv.activation = Function();
       if (function.kind == Function::Kind::kRelu) conv.low = steps.zero_point;
       if (function.kind == Function::Kind::kClip) {
@@ -479,6 +480,109 @@ bool FoldEightBits(Graph& graph) {
       graph, [&graph](Rewriter& rewriter, OpId id) { EightBitFolder(graph, rewriter, id).Run(); });
 }
 
+// The table that makes `of` out of what `first` gives; none if equal numbers there are not equal
+// here.
+std::optional<op::Table> TableBetween(const op::Table& first, const op::Table& of) {
+  op::Table between;
+  between.steps = of.steps;
+  between.entries.assign(kBytes, of.steps.zero_point);
+  std::array<bool, kBytes> is_known = {};
+  for (size_t byte = 0; byte < kBytes; ++byte) {
+    const auto index = static_cast<uint8_t>(first.entries[byte]);
+    int& entry = between.entries[index];
+    if (is_known[index] && entry != of.entries[byte]) return std::nullopt;
+    entry = of.entries[byte];
+    is_known[index] = true;
+  }
+  return between;
+}
+
+// Of several tables of one map, makes later ones tables of the first, where they can be: then that
+// alone reads the map, and a convolution can give it.
+bool ChainTables(Graph& graph) {
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    const Operator op = rewriter.op(id);
+    const auto* table = op.As<op::Table>();
+    if (table == nullptr || rewriter.ProducedBy<op::QuantConv>(op.inputs[0]) == nullptr) return;
+    for (OpId earlier = 0; earlier < id; ++earlier) {
+      if (!rewriter.is_alive(earlier)) continue;
+      const Operator& other = rewriter.op(earlier);
+      const auto* first = other.As<op::Table>();
+      if (first == nullptr || other.inputs[0] != op.inputs[0]) continue;
+      auto between = TableBetween(*first, *table);
+      if (!between) continue;
+      const ValueId map = other.outputs[0];
+      return rewriter.Replace(id, std::move(*between), {map});
+    }
+  });
+}
+
+// The convolution that gives a map, if nothing else reads that, and what follows can be computed
+// before it is stored.
+const op::QuantConv* OpenConv(const Rewriter& rewriter, ValueId map) {
+  const auto* conv = rewriter.ProducedBy<op::QuantConv>(map);
+  const bool is_open =
+      conv != nullptr && conv->rounds_sums && !conv->has_residual && !conv->gives_floats;
+  return is_open && rewriter.IsReadOnce(map) ? conv : nullptr;
+}
+
+// Moves a table into the convolution before it.
+void FuseTable(Rewriter& rewriter, OpId id) {
+  const Operator op = rewriter.op(id);
+  const auto* open = OpenConv(rewriter, op.inputs[0]);
+  if (open == nullptr || !open->table.empty()) return;
+  op::QuantConv conv = *open;
+  const auto& table = *op.As<op::Table>();
+  conv.table = table.entries;
+  conv.table_steps = conv.steps = table.steps;
+  const Operator before = *rewriter.Producer(op.inputs[0]);
+  rewriter.Replace(id, before.name, std::move(conv), before.inputs);
+}
+
+// Lets a convolution give the floats that its rounded sums stand for.
+void FuseDequantise(Rewriter& rewriter, OpId id) {
+  const Operator op = rewriter.op(id);
+  const auto* open = OpenConv(rewriter, op.inputs[0]);
+  if (open == nullptr) return;
+  op::QuantConv conv = *open;
+  conv.gives_floats = true;
+  const Operator before = *rewriter.Producer(op.inputs[0]);
+  rewriter.Replace(id, before.name, std::move(conv), before.inputs);
+}
+
+// Moves a sum into the convolution that gives one of the two.
+void FuseSum(Rewriter& rewriter, OpId id) {
+  const Operator op = rewriter.op(id);
+  const auto& sum = *op.As<op::QuantBinary>();
+  if (sum.kind != BinaryKind::kAdd) return;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const ValueId other = op.inputs[1 - i];
+    const auto* open = OpenConv(rewriter, op.inputs[i]);
+    if (open == nullptr || rewriter.value(other).is_constant()) continue;
+    op::QuantConv conv = *open;
+    conv.has_residual = true;
+    conv.activation = sum.activation;
+    conv.steps = sum.steps;
+    const Operator before = *rewriter.Producer(op.inputs[i]);
+    std::vector<ValueId> inputs = before.inputs;
+    inputs.push_back(other);
+    return rewriter.Replace(id, before.name, std::move(conv), std::move(inputs));
+  }
+}
+
+// Moves into convolutions what follows them, so that only its result is stored.
+bool FuseIntoConvs(Graph& graph) {
+  return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
+    if (rewriter.op(id).As<op::Table>()) {
+      FuseTable(rewriter, id);
+    } else if (rewriter.op(id).As<op::QuantBinary>()) {
+      FuseSum(rewriter, id);
+    } else if (rewriter.op(id).As<op::Dequantise>()) {
+      FuseDequantise(rewriter, id);
+    }
+  });
+}
+
 bool RoundsMaps(const Graph& graph) {
   return std::ranges::any_of(graph.operators, [&](const Operator& op) {
     return op.As<op::FakeQuantise>() != nullptr && graph.value(op.outputs[0]).is_map();
@@ -493,6 +597,8 @@ bool pass::ToEightBits(Graph& graph) {
   while (FoldEightBits(graph)) {
   }
   MergeCommon(graph);
+  ChainTables(graph);
+  FuseIntoConvs(graph);
   JoinFakes(graph);
   return true;
 }

@@ -127,7 +127,7 @@ TEST(EightBitsTest, AConvolutionSumsWholeNumbersAndRoundsOnce) {
   Row bytes(2, 2);
   args.gives_floats = false;
   args.rounds_sums = true;
-  args.steps = {1.0f, 3, false};
+  args.sum_steps = args.steps = {1.0f, 3, false};
   args.low = 3;
   args.high = 40;
   args.output = bytes.view();
@@ -135,7 +135,25 @@ TEST(EightBitsTest, AConvolutionSumsWholeNumbersAndRoundsOnce) {
   EXPECT_EQ(bytes.Bytes(0), (std::vector<int>{40, 9, 3, 3}));  // 38.5 is a tie: 38 + 3 > 40
   EXPECT_EQ(bytes.Bytes(1), (std::vector<int>{4, 3, 3, 3}));
 
-  // With a residual of 8 bits in steps of 2, and ReLU after the sum.
+  // A table by the byte of the rounded sum; then a residual of 8 bits in steps of 2.
+  std::vector<int> table(256);
+  for (int i = 0; i < 256; ++i) table[static_cast<size_t>(i)] = i / 2 - 100;
+  args.table = table.data();
+  args.table_steps = args.steps = {0.5f, -90, true};
+  reference::Compute(args, kAll);
+  EXPECT_EQ(bytes.Bytes(0, true), (std::vector<int>{-80, -96, -90, -90}));
+  EXPECT_EQ(bytes.Bytes(1, true), (std::vector<int>{-98, -99, -90, -90}));
+  const Row addend(2, 2, {0, 5, 1, 1});
+  args.residual = addend.view();
+  args.residual_steps = {2.0f, 1, false};
+  args.steps = {1.0f, 7, false};
+  reference::Compute(args, kAll);
+  EXPECT_EQ(bytes.Bytes(0), (std::vector<int>{10, 12, 7, 7}));  // 5 - 2, -3 + 8
+  EXPECT_EQ(bytes.Bytes(1), (std::vector<int>{3, 3, 7, 7}));    // -4; -4.5 is a tie: -4
+
+  // Sums that are not rounded, with such a residual, and ReLU after the sum.
+  args.table = nullptr;
+  args.steps = {1.0f, 3, false};
   const Row residual(2, 2, {0, 5, 1, 1});
   args.rounds_sums = false;
   args.residual = residual.view();
