@@ -491,28 +491,35 @@ class Finisher {
   __m512i table_[4];
 };
 
-// The rounded sums of the pixels that fill a register of bytes, in order.
+// A vector of the sums of a tile, [pixel][vector][lane]. Beyond the last pixel it is repeated.
 template <int kPixels, int kVectors>
-HWY_INLINE __m512i RoundPixels(const Sums<kPixels, kVectors>& sums, const float* multipliers, int p,
+HWY_INLINE __m512i SumsOf(const int32_t* sums, int pixel, int vector) {
+  return _mm512_load_si512(sums + (HWY_MIN(pixel, kPixels - 1) * kVectors + vector) * kLanes);
+}
+
+// The rounded sums of the pixels from p on that fill a register of bytes, in order.
+template <int kPixels, int kVectors>
+HWY_INLINE __m512i RoundPixels(const int32_t* sums, const float* multipliers, int p,
                                __m512i zero_point) {
   if constexpr (kVectors == 4) {
-    const auto& of = sums.of[p];
-    return _mm512_packus_epi16(RoundTwo(of[0].raw, of[1].raw, multipliers, 0, 1, zero_point),
-                               RoundTwo(of[2].raw, of[3].raw, multipliers, 2, 3, zero_point));
+    return _mm512_packus_epi16(
+        RoundTwo(SumsOf<kPixels, kVectors>(sums, p, 0), SumsOf<kPixels, kVectors>(sums, p, 1),
+                 multipliers, 0, 1, zero_point),
+        RoundTwo(SumsOf<kPixels, kVectors>(sums, p, 2), SumsOf<kPixels, kVectors>(sums, p, 3),
+                 multipliers, 2, 3, zero_point));
   } else if constexpr (kVectors == 2) {
-    const auto& a = sums.of[p];
-    const auto& b = sums.of[HWY_MIN(p + 1, kPixels - 1)];
-    const __m512i both =
-        _mm512_packus_epi16(RoundTwo(a[0].raw, a[1].raw, multipliers, 0, 1, zero_point),
-                            RoundTwo(b[0].raw, b[1].raw, multipliers, 0, 1, zero_point));
+    const __m512i both = _mm512_packus_epi16(
+        RoundTwo(SumsOf<kPixels, kVectors>(sums, p, 0), SumsOf<kPixels, kVectors>(sums, p, 1),
+                 multipliers, 0, 1, zero_point),
+        RoundTwo(SumsOf<kPixels, kVectors>(sums, p + 1, 0),
+                 SumsOf<kPixels, kVectors>(sums, p + 1, 1), multipliers, 0, 1, zero_point));
     return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
   } else {
-    const auto& a = sums.of[p][0];
-    const auto& b = sums.of[HWY_MIN(p + 1, kPixels - 1)][0];
-    const auto& c = sums.of[HWY_MIN(p + 2, kPixels - 1)][0];
-    const auto& d = sums.of[HWY_MIN(p + 3, kPixels - 1)][0];
-    const __m512i all = _mm512_packus_epi16(RoundTwo(a.raw, b.raw, multipliers, 0, 0, zero_point),
-                                            RoundTwo(c.raw, d.raw, multipliers, 0, 0, zero_point));
+    const __m512i all = _mm512_packus_epi16(
+        RoundTwo(SumsOf<kPixels, kVectors>(sums, p, 0), SumsOf<kPixels, kVectors>(sums, p + 1, 0),
+                 multipliers, 0, 0, zero_point),
+        RoundTwo(SumsOf<kPixels, kVectors>(sums, p + 2, 0),
+                 SumsOf<kPixels, kVectors>(sums, p + 3, 0), multipliers, 0, 0, zero_point));
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm512_permutexvar_epi32(order, all);
   }
@@ -535,8 +542,8 @@ struct End {
   }
 
   template <int kPixels, int kVectors>
-  static HWY_INLINE void Finish(const Sums<kPixels, kVectors>& sums, const QuantBlock& block,
-                                const QuantList& list, int first, int count) {
+  static HWY_NOINLINE void Finish(const int32_t* sums, const QuantBlock& block,
+                                  const QuantList& list, int first, int count) {
     constexpr int kTogether = 4 / kVectors;  // pixels in a register of bytes
     constexpr int kBytes = 64 / kTogether;
     using Pixel = Bytes<kBytes>;
@@ -546,7 +553,8 @@ struct End {
     const Finisher finisher(*list.epilogue);
     CACHEINF_UNROLL for (int p = 0; p < kPixels; p += kTogether) {
       if (p >= count) break;
-      __m512i bytes = finisher.BytesOf(RoundPixels(sums, block.multipliers, p, zero_point));
+      __m512i bytes =
+          finisher.BytesOf(RoundPixels<kPixels, kVectors>(sums, block.multipliers, p, zero_point));
       if (list.residuals != nullptr) {
         typename Pixel::Vector residuals[kTogether];
         CACHEINF_UNROLL for (int i = 0; i < kTogether; ++i) {
@@ -614,10 +622,7 @@ class DepthwiseTile {
     const __m512i flips = _mm512_set1_epi8(static_cast<char>(block.flips_inputs ? 0x80 : 0));
     const auto* const weights = static_cast<const uint8_t*>(block.weights);
     Sums<kPixels, kVectors> sums;
-    CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-      const Dot::Sum start = Dot::Start(block.sums + v * kLanes);
-      CACHEINF_UNROLL for (int p = 0; p < kPixels; ++p) sums.of[p][v] = start;
-    }
+    sums.Start(block.sums);
     CACHEINF_UNROLL for (int column = 0; column < kColumns; ++column) {
       const int x = row.first + first * kStride + column;
       CACHEINF_UNROLL for (int four = 0; four < kFours; ++four) {
@@ -656,7 +661,9 @@ class DepthwiseTile {
     if (row.residual != nullptr) list.residuals = residuals;
     if (row.changed != nullptr) list.changed = changed;
     list.epilogue = row.epilogue;
-    End::Finish(sums, block, list, 0, count);
+    HWY_ALIGN int32_t memory[kPixels * kVectors * kLanes];
+    sums.Store(memory);
+    End::Finish<kPixels, kVectors>(memory, block, list, 0, count);
   }
 
  private:
