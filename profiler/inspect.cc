@@ -51,6 +51,8 @@ std::string Fused(const Operator& op) {
     if (quant_conv->has_residual) {
       steps.insert(quant_conv->activation_before_residual ? steps.end() : steps.begin(), "add");
     }
+    if (!quant_conv->table.empty()) steps.insert(steps.begin(), "table");
+    if (quant_conv->rounds_sums && quant_conv->gives_floats) steps.emplace_back("dequantise");
   } else if (const auto* quant_binary = op.As<op::QuantBinary>()) {
     add_function(quant_binary->activation);
   } else if (const auto* binary = op.As<op::Binary>()) {

@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "sparse_ops/cpu/byte_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "sparse_ops/cpu/instructions.h"
 #include "sparse_ops/cpu/vector_ops-inl.h"
 #include "sparse_ops/eight_bits.h"
 
@@ -104,10 +105,57 @@ void Largest(const uint8_t* const* inputs, int input_count, bool is_signed, int6
   LargestOf<uint8_t>(inputs, input_count, count, out);
 }
 
+void LookUp(const uint8_t* table, const uint8_t* bytes, int64_t count, uint8_t* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = table[bytes[i]];
+}
+
+}  // namespace
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_TARGET == HWY_AVX3
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vbmi")
+namespace cacheinf::cpu::HWY_NAMESPACE {
+namespace {
+
+void LookUpTogether(const uint8_t* table, const uint8_t* bytes, int64_t count, uint8_t* out) {
+  constexpr int64_t kTogether = 64;
+  __m512i parts[4];
+  CACHEINF_UNROLL for (int i = 0; i < 4; ++i) {
+    parts[i] = _mm512_loadu_si512(table + i * kTogether);
+  }
+  for (int64_t i = 0; i < count; i += kTogether) {
+    const int64_t some = HWY_MIN(kTogether, count - i);
+    const auto mask = static_cast<__mmask64>(~uint64_t{0} >> (kTogether - some));
+    const __m512i numbers = _mm512_maskz_loadu_epi8(mask, bytes + i);
+    const __m512i below = _mm512_permutex2var_epi8(parts[0], numbers, parts[1]);
+    const __m512i above = _mm512_permutex2var_epi8(parts[2], numbers, parts[3]);
+    const __m512i both = _mm512_mask_mov_epi8(below, _mm512_movepi8_mask(numbers), above);
+    _mm512_mask_storeu_epi8(out + i, mask, both);
+  }
+}
+
+}  // namespace
+}  // namespace cacheinf::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace cacheinf::cpu::HWY_NAMESPACE {
+namespace {
+
+ByteKernels MakeKernels() {
+  ByteKernels kernels = {StepsOfFloats, FloatsOfSteps, Largest, LookUp};
+#if HWY_TARGET == HWY_AVX3
+  if (MachineInstructions().has_avx512_vbmi) kernels.look_up = LookUpTogether;
+#endif
+  return kernels;
+}
+
 }  // namespace
 
 const ByteKernels& TargetByteKernels() {
-  static constexpr ByteKernels kKernels = {StepsOfFloats, FloatsOfSteps, Largest};
+  static const ByteKernels kKernels = MakeKernels();
   return kKernels;
 }
 

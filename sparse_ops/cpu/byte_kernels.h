@@ -18,6 +18,9 @@ struct ByteKernels {
   // out[i] = the largest of inputs[k][i], k < inputs. REQUIRES: inputs > 0.
   void (*largest)(const uint8_t* const* inputs, int input_count, bool is_signed, int64_t count,
                   uint8_t* out) = nullptr;
+  // out[i] = table[bytes[i]], of 256 entries.
+  void (*look_up)(const uint8_t* table, const uint8_t* bytes, int64_t count,
+                  uint8_t* out) = nullptr;
 };
 
 // The kernels for the best target of this machine.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/byte_kernels.h"
@@ -66,6 +67,15 @@ void ComputeByReference(const auto& args, const ActivePixels& pixels, int64_t wo
   });
 }
 
+// Pictures are large, and have three channels: a word each.
+void SpreadThrees(const uint8_t* bytes, int64_t pixels, int zero_point, float* to, int64_t step) {
+  const uint32_t spare = static_cast<uint32_t>(zero_point) << 24;
+  for (int64_t p = 0; p < pixels; ++p, bytes += 3) {
+    const uint32_t word = bytes[0] | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | spare;
+    std::memcpy(to + p * step, &word, sizeof(word));
+  }
+}
+
 // Numbers that lie end to end, of pixels that do not: a picture of three channels, say.
 void QuantisePixels(const QuantiseArgs& args, const float* from, int64_t count, float* to) {
   const int channels = args.input.channels;
@@ -74,8 +84,13 @@ void QuantisePixels(const QuantiseArgs& args, const float* from, int64_t count, 
   for (int64_t done = 0; done < count; done += at_once) {
     const int64_t some = std::min(at_once, count - done);
     ChooseByteKernels().to_bytes(from + done * channels, args.steps, some * channels, bytes);
+    float* const first = to + done * args.output.pixel_stride;
+    if (channels == 3) {
+      SpreadThrees(bytes, some, args.steps.zero_point, first, args.output.pixel_stride);
+      continue;
+    }
     for (int64_t p = 0; p < some; ++p) {
-      float* const pixel = to + (done + p) * args.output.pixel_stride;
+      float* const pixel = first + p * args.output.pixel_stride;
       for (int c = 0; c < channels; ++c) BytesOf(pixel)[c] = bytes[p * channels + c];
       FillSpare(pixel, channels, args.steps.zero_point);
     }
@@ -196,12 +211,16 @@ void Compute(const QuantConvArgs& args, const ActivePixels& pixels, ThreadPool& 
 void Compute(const TableArgs& args, const ActivePixels& pixels, ThreadPool& pool) {
   uint8_t bytes[kNumbers];
   for (int i = 0; i < kNumbers; ++i) bytes[i] = static_cast<uint8_t>(args.entries[i]);
-  ForEachRun(args.output, pixels, args.channels, pool, [&](int n, const PixelRun& run) {
-    for (int x = run.begin; x < run.end; ++x) {
-      const uint8_t* const from = BytesOf(args.input.Pixel(n, run.row, x));
-      float* const to = args.output.Pixel(n, run.row, x);
-      for (int c = 0; c < args.channels; ++c) BytesOf(to)[c] = bytes[from[c]];
-      FillSpare(to, args.channels, args.steps.zero_point);
+  const int channels = args.channels;
+  const bool fills = FillsWords(channels, args.input.pixel_stride) &&
+                     FillsWords(channels, args.output.pixel_stride);
+  ForEachRun(args.output, pixels, channels, pool, [&](int n, const PixelRun& run) {
+    const int in_one = fills ? run.end - run.begin : 1;
+    for (int x = run.begin; x < run.end; x += in_one) {
+      float* const pixel = args.output.Pixel(n, run.row, x);
+      ChooseByteKernels().look_up(bytes, BytesOf(args.input.Pixel(n, run.row, x)),
+                                  int64_t{in_one} * channels, BytesOf(pixel));
+      FillSpare(pixel, channels, args.steps.zero_point);
     }
   });
 }

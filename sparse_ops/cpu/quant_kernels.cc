@@ -41,6 +41,65 @@ void ToFloats(const uint8_t* bytes, const Steps& steps, int count, float* floats
   }
 }
 
+using FewBytesTag = hn::Rebind<uint8_t, SumTag>;  // as many as a vector has sums
+
+constexpr int kBytesTogether = 8;
+
+// Whether any of `count` bytes differ.
+HWY_INLINE bool Differ(const uint8_t* a, const uint8_t* b, int count) {
+  uint64_t difference = 0;
+  int i = 0;
+  for (; i + kBytesTogether <= count; i += kBytesTogether) {
+    uint64_t of_a;
+    uint64_t of_b;
+    std::memcpy(&of_a, a + i, kBytesTogether);
+    std::memcpy(&of_b, b + i, kBytesTogether);
+    difference |= of_a ^ of_b;
+  }
+  for (; i < count; ++i) difference |= static_cast<uint64_t>(a[i] ^ b[i]);
+  return difference != 0;
+}
+
+HWY_INLINE void CopyBytes(const uint8_t* from, int count, uint8_t* to) {
+  int i = 0;
+  for (; i + kBytesTogether <= count; i += kBytesTogether) {
+    std::memcpy(to + i, from + i, kBytesTogether);
+  }
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+// FinishSums, where bytes are stored as the sums are rounded, and nothing is added.
+void FinishRounded(const QuantBlock& block, const QuantList& list, int first, int count,
+                   const int32_t* sums) {
+  constexpr VectorOps ops;
+  const QuantEpilogue& epilogue = *list.epilogue;
+  const Floats zero_point = ops.Set(static_cast<float>(epilogue.zero_point));
+  const Floats low = ops.Set(static_cast<float>(epilogue.low));
+  const Floats high = ops.Set(static_cast<float>(epilogue.high));
+  const auto flip = hn::Set(FewBytesTag(), static_cast<uint8_t>(epilogue.flip));
+  const int width = block.vectors * kLanes;
+  uint8_t fresh[HWY_MAX(kMostWidth, kBytesTogether)];
+  for (int p = 0; p < count; ++p, sums += width) {
+    for (int i = 0; i < width; i += kLanes) {
+      const Floats sum = hn::ConvertTo(FloatTag(), hn::LoadU(SumTag(), sums + i));
+      const Floats steps = hn::Mul(sum, hn::LoadU(FloatTag(), block.multipliers + i));
+      const Floats moved = hn::Add(ops.Round(steps), zero_point);
+      const auto number = hn::ConvertTo(SumTag(), ops.Smaller(ops.Larger(moved, low), high));
+      auto bytes = hn::DemoteTo(FewBytesTag(), number);
+      if (!epilogue.has_table) bytes = hn::Xor(bytes, flip);
+      hn::StoreU(bytes, FewBytesTag(), fresh + i);
+    }
+    for (int i = 0; i < width && epilogue.has_table; ++i) fresh[i] = epilogue.bytes[fresh[i]];
+    const int pixel = first + p;
+    auto* const stored = reinterpret_cast<uint8_t*>(list.outputs[pixel]) + block.first_output;
+    if (list.changed != nullptr) {
+      if (!Differ(stored, fresh, block.outputs)) continue;
+      __atomic_store_n(list.changed[pixel], 1, __ATOMIC_RELAXED);
+    }
+    CopyBytes(fresh, block.outputs, stored);
+  }
+}
+
 // One pixel's values on their way through an epilogue. Lengths are whole vectors.
 class PixelValues {
  public:
@@ -124,6 +183,10 @@ class PixelValues {
 // Stores what the sums of pixels [first, first + count) of a list become, [pixel][vector][lane].
 HWY_NOINLINE void FinishSums(const QuantBlock& block, const QuantList& list, int first, int count,
                              const int32_t* sums) {
+  const QuantEpilogue& epilogue = *list.epilogue;
+  if (epilogue.rounds_sums && list.residuals == nullptr && !epilogue.gives_floats) {
+    return FinishRounded(block, list, first, count, sums);
+  }
   for (int p = 0; p < count; ++p) {
     const int pixel = first + p;
     PixelValues values(block, *list.epilogue, sums + p * block.vectors * kLanes);
@@ -143,8 +206,6 @@ HWY_NOINLINE void FinishSums(const QuantBlock& block, const QuantList& list, int
 }
 
 // --- Depthwise, for any kernel ---------------------------------------------------------------
-
-using FewBytesTag = hn::Rebind<uint8_t, SumTag>;
 
 // The numbers of a vector of channels, of which `count` exist.
 HWY_INLINE SumVector LoadNumbers(const uint8_t* from, int count, uint8_t flip) {

@@ -13,56 +13,13 @@
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/eight_bits.h"
 #include "sparse_ops/reference/reference.h"
+#include "tests/sparse_ops/cpu/random_words.h"
 #include "tests/sparse_ops/cpu/targets.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr int kConvolutions = 400;
-
-class Dice {
- public:
-  explicit Dice(uint32_t seed) : random_(seed) {}
-
-  int Below(int end) { return static_cast<int>(random_() % static_cast<uint32_t>(end)); }
-  int Within(int low, int high) { return low + Below(high - low + 1); }
-  bool OneIn(int count) { return Below(count) == 0; }
-  float Uniform(float low, float high) {
-    return std::uniform_real_distribution<float>(low, high)(random_);
-  }
-  float SomeWord() {
-    const uint32_t bits = random_();
-    float word;
-    std::memcpy(&word, &bits, sizeof(word));
-    return word;
-  }
-
- private:
-  std::mt19937 random_;
-};
-
-// A map of random words, perhaps with gaps between pixels and rows.
-struct WordMap {
-  std::vector<float> memory;
-  ImageView view;
-
-  WordMap(int batch, int height, int width, int words, Dice& dice) {
-    const int pixel = words + (dice.OneIn(2) ? 0 : dice.Below(4));
-    const int row = pixel * width + (dice.OneIn(2) ? 0 : dice.Below(5));
-    memory.resize(static_cast<size_t>(batch) * height * row);
-    for (float& word : memory) word = dice.SomeWord();
-    view = {memory.data(), batch, height, width, words, int64_t{height} * row, row, pixel};
-  }
-};
-
-// What the spare bytes of an 8-bit map have to hold.
-void FillSpares(const ImageView& map, int channels, int zero_point) {
-  for (int n = 0; n < map.batch; ++n) {
-    for (int y = 0; y < map.height; ++y) {
-      for (int x = 0; x < map.width; ++x) FillSpare(map.Pixel(n, y, x), channels, zero_point);
-    }
-  }
-}
 
 // A convolution of any kind that networks of 8 bits have.
 class RandomConv {
@@ -91,14 +48,6 @@ class RandomConv {
     const int past = size + axis.pad_begin + axis.pad_end - (axis.kernel - 1) * axis.dilation - 1;
     return past < 0 ? 0 : past / axis.stride + 1;
   }
-  Steps SomeSteps(float scale) {
-    Steps steps;
-    steps.scale = scale * dice_.Uniform(0.5f, 2.0f);
-    steps.is_signed = dice_.OneIn(2);
-    steps.zero_point = dice_.OneIn(4) ? steps.low() : dice_.Within(steps.low(), steps.high());
-    return steps;
-  }
-
   void SetGeometry() {
     ConvSpec& spec = args.spec;
     const bool is_depthwise = dice_.OneIn(4);
@@ -122,7 +71,7 @@ class RandomConv {
       args.out_channels = spec.groups * dice_.Within(1, dice_.OneIn(3) ? 140 : 34);
     }
     const int batch = dice_.OneIn(3) ? 2 : 1;
-    args.input_steps = SomeSteps(0.02f);
+    args.input_steps = dice_.SomeSteps(0.02f);
     maps_.reserve(3);
     maps_.emplace_back(batch, height, width, WordCount(args.in_channels), dice_);
     args.input = maps_[0].view;
@@ -150,7 +99,7 @@ class RandomConv {
   }
 
   void SetEpilogue() {
-    args.steps = SomeSteps(1.0f);
+    args.steps = dice_.SomeSteps(1.0f);
     args.low = args.steps.low();
     args.high = args.steps.high();
     const bool has_residual = dice_.OneIn(3);
@@ -169,7 +118,7 @@ class RandomConv {
     const int width = OutSize(args.spec.columns, args.input.width);
     if (has_residual) {
       args.is_residual_float = dice_.OneIn(4);
-      args.residual_steps = SomeSteps(1.0f);
+      args.residual_steps = dice_.SomeSteps(1.0f);
       const int words = args.is_residual_float ? args.out_channels : WordCount(args.out_channels);
       maps_.emplace_back(batch, height, width, words, dice_);
       for (float& number : maps_.back().memory) {
@@ -183,12 +132,12 @@ class RandomConv {
   }
 
   void SetRounding(bool has_residual) {
-    args.sum_steps = SomeSteps(1.0f);
+    args.sum_steps = dice_.SomeSteps(1.0f);
     args.low = dice_.OneIn(2) ? args.sum_steps.low() : args.sum_steps.zero_point;
     args.high =
         dice_.OneIn(3) ? dice_.Within(args.low, args.sum_steps.high()) : args.sum_steps.high();
     if (dice_.OneIn(2)) {
-      args.table_steps = SomeSteps(1.0f);
+      args.table_steps = dice_.SomeSteps(1.0f);
       for (int i = 0; i < cpu::QuantEpilogue::kNumbers; ++i) {
         table_.push_back(dice_.Within(args.table_steps.low(), args.table_steps.high()));
       }
@@ -206,31 +155,6 @@ class RandomConv {
   std::vector<int> zeros_;
   std::vector<float> scales_;
   std::vector<int> table_;
-};
-
-// Runs of pixels of some rows, as lists have them.
-struct SomePixels {
-  Range rows;
-  std::vector<PixelRun> runs;
-  std::vector<int> before = {0};
-
-  SomePixels(int height, int width, Dice& dice) {
-    rows.begin = dice.Below(height);
-    rows.end = dice.Within(rows.begin + 1, height);
-    const int longest = dice.OneIn(2) ? 3 : width;
-    for (int y = rows.begin; y < rows.end; ++y) {
-      for (int x = dice.Below(4); x < width;) {
-        const int end = std::min(width, x + dice.Within(1, longest));
-        runs.push_back({y, x, end});
-        before.push_back(before.back() + end - x);
-        x = end + dice.Within(1, 9);
-      }
-    }
-  }
-
-  ActivePixels Active() const {
-    return {rows, runs.data(), before.data(), static_cast<int>(runs.size())};
-  }
 };
 
 class QuantConvTest : public testing::Test {
@@ -257,14 +181,6 @@ class QuantConvTest : public testing::Test {
   ThreadPool one_{1};
   ThreadPool three_{3};
 };
-
-// The index of the first word with other bits; -1 if there is none.
-int64_t FirstOther(const std::vector<float>& a, const std::vector<float>& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return static_cast<int64_t>(i);
-  }
-  return -1;
-}
 
 TEST_F(QuantConvTest, HasTheBitsOfTheReferenceAndWritesNothingElse) {
   ForEach([&](RandomConv& random, const cpu::QuantConv& conv) {
