@@ -5,8 +5,12 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <mutex>
+#include <string>
 #include <utility>
+
+#include "common/base/printable.h"
 
 namespace cacheinf {
 namespace {
@@ -73,6 +77,9 @@ LogListener::LogListener(Take take) : sink_(std::make_shared<Sink>(std::move(tak
 LogListener::~LogListener() { Sinks().remove_sink(sink_); }
 
 void Log(LogLevel level, std::string_view message) {
+  const auto is_harmless = [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; };
+  std::string escaped;
+  if (!std::ranges::all_of(message, is_harmless)) message = escaped = Escaped(message, is_harmless);
   Logger().log(SpdlogLevel(level), spdlog::string_view_t(message.data(), message.size()));
 }
 

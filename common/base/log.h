@@ -22,7 +22,8 @@ void SetLogLevel(LogLevel level);
 // Whether messages of this level are written; saves composing those that are not.
 bool IsLogged(LogLevel level);
 
-// One line on stderr, with the time and the level. Safe to call from any thread.
+// One line on stderr, with the time and the level; control characters are escaped, so that nobody
+// whose words are in it can forge another. Safe to call from any thread.
 void Log(LogLevel level, std::string_view message);
 
 // As long as it lives, gets every message that is written, from any thread but one at a time.

@@ -50,6 +50,7 @@ class EmulatedLink final : public Link {
     PassOn();
   }
 
+  Peer peer() const override { return link_->peer(); }
   std::string fault() const override { return link_->fault(); }
 
  private:

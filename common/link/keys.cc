@@ -16,6 +16,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/printable.h"
 #include "common/link/descriptor.h"
 
 namespace cacheinf {
@@ -64,10 +65,9 @@ void WriteNewFile(const fs::path& file, mode_t rights, std::string_view bytes) {
   }
 }
 
-// What a name may show in a terminal.
 std::string PrintableName(std::string name) {
-  std::erase_if(name, [](char c) { return c <= ' ' || c > '~'; });
-  return name.substr(0, kLongestRobotName);
+  std::erase(name, ' ');  // the next word would be a right
+  return Printable(name, kLongestRobotName);
 }
 
 }  // namespace
@@ -147,13 +147,14 @@ RobotKeys ReadRobotKeys(const fs::path& file) {
     std::istringstream words(line);
     std::string key_text;
     std::string name;
-    words >> key_text >> name;
+    std::string right;
+    words >> key_text >> name >> right;
     if (key_text.empty() || key_text.starts_with('#')) continue;
     if (!KeyIn(key_text)) {
       throw InputError(file.string(), ":", number,
                        " does not begin with a robot's public key, which stands in its NAME.pub");
     }
-    robots[key_text] = PrintableName(name);
+    robots[key_text] = {PrintableName(name), right == "trusted"};
   }
   return robots;
 }

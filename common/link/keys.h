@@ -34,11 +34,19 @@ KeyPair ReadKeyPair(const std::filesystem::path& file);
 // The public key that the text is, or that the file of this name begins with. Throws InputError.
 PublicKey ReadPublicKey(const std::string& key_or_file);
 
-// Robots' names, by the texts of their public keys.
-using RobotKeys = std::map<std::string, std::string>;
+struct ListedRobot {
+  std::string name;         // for people
+  bool is_trusted = false;  // what its models bring may run on the server
 
-// Reads a list of robots: a line is a public key and a name, empty or a comment that begins with #.
-// Throws InputError naming the line that is something else, or if others may change the file.
+  bool operator==(const ListedRobot&) const = default;
+};
+
+// By the texts of their public keys.
+using RobotKeys = std::map<std::string, ListedRobot>;
+
+// Reads a list of robots. A line is a public key, a name of one word, the word "trusted" if the
+// robot is, and what people like to note; or it is empty, or begins with #. Throws InputError
+// naming the line that is something else, or if others may change the file.
 RobotKeys ReadRobotKeys(const std::filesystem::path& file);
 
 }  // namespace cacheinf

@@ -17,7 +17,15 @@ class Link {
  public:
   static constexpr size_t kLargestPacket = size_t{33} * 1024;
 
+  // Who is at the other end, as far as the transport has made sure of it.
+  struct Peer {
+    std::string key = {};     // its public key as text; empty: unknown
+    bool is_trusted = false;  // by the list of robots
+  };
+
   virtual ~Link() = default;
+
+  virtual Peer peer() const { return {}; }
 
   // Sends a packet; false if there is no room now. REQUIRES: 1 to kLargestPacket bytes.
   virtual bool Send(std::span<const uint8_t> packet) = 0;

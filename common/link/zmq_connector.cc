@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/printable.h"
 #include "common/link/keys.h"
 #include "common/link/zmq_link.h"
 #include "common/link/zmq_socket.h"
@@ -23,7 +24,6 @@ constexpr milliseconds kAttempt(5000);
 constexpr milliseconds kFirstPause(250);
 constexpr milliseconds kLongestPause(2000);
 constexpr int kMostJitter = 4;  // a pause is longer by up to a quarter
-constexpr size_t kLongestSentence = 200;
 
 constexpr int kEvents = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
@@ -38,12 +38,6 @@ int NextEvent(ZmqSocket* monitor) {
   while (part.has_more() && monitor->Receive(&part)) {
   }
   return event;
-}
-
-// What a server said, for the robot's log.
-std::string Printable(std::string text) {
-  std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
-  return text.substr(0, kLongestSentence);
 }
 
 class RobotLink final : public Link {

@@ -63,9 +63,9 @@ class Wake {
 
 // What a link and the thread that moves its packets share.
 struct Robot {
-  Robot(std::string robot_key) : key(std::move(robot_key)) {}
+  explicit Robot(Link::Peer proven) : peer(std::move(proven)) {}
 
-  const std::string key;  // its text; empty: none
+  const Link::Peer peer;
 
   std::mutex mutex;  // guards all below
   std::condition_variable news;
@@ -118,6 +118,8 @@ class ServerLink final : public Link {
     return true;
   }
 
+  Peer peer() const override { return robot_->peer; }
+
   void Wait(std::chrono::nanoseconds at_most) override {
     std::unique_lock lock(robot_->mutex);
     robot_->news.wait_for(lock, at_most, [this] {
@@ -158,6 +160,10 @@ class GuestList {
   size_t size() const { return known_.size(); }
 
   bool Has(const std::string& key) const { return file_.empty() || known_.contains(key); }
+  bool Trusts(const std::string& key) const {
+    const auto robot = known_.find(key);
+    return robot != known_.end() && robot->second.is_trusted;
+  }
 
   // Reads the file again when it is time to. Two readings that agree count, because an editor may
   // be at work. A file that cannot be read lets nobody in.
@@ -345,7 +351,7 @@ class ZmqListener::State {
       return true;
     }
     Robot& robot = *at->second;
-    if (key != robot.key) return true;  // somebody who uses another's routing id
+    if (key != robot.peer.key) return true;  // somebody who uses another's routing id
     std::string fault;
     if (!is_packet) {
       fault = "the peer sent what is no packet";
@@ -378,7 +384,7 @@ class ZmqListener::State {
         !refusal.empty()) {
       return;
     }
-    auto robot = std::make_shared<Robot>(key);
+    auto robot = std::make_shared<Robot>(Link::Peer{key, list_.Trusts(key)});
     robots_[id] = robot;
     {
       const std::lock_guard lock(mutex_);
@@ -390,9 +396,12 @@ class ZmqListener::State {
   void StrikeUnlisted() {
     std::erase_if(robots_, [this](const auto& entry) {
       const auto& [id, robot] = entry;
-      if (list_.Has(robot->key)) return false;
+      const auto& [key, is_trusted] = robot->peer;
+      const bool is_listed = list_.Has(key);
+      if (is_listed && list_.Trusts(key) == is_trusted) return false;
       SendTo(id, {});
-      robot->Break("its key was struck from the list of robots");
+      robot->Break(is_listed ? "its rights in the list of robots have changed"
+                             : "its key was struck from the list of robots");
       return true;
     });
   }

@@ -35,7 +35,7 @@ TEST_F(KeysTest, ArePairsThatComeBackFromTheirFiles) {
   EXPECT_EQ(ReadKeyPair(Path("arm.key")).open, pair_.open);
   EXPECT_EQ(ReadPublicKey(Path("arm.pub")), pair_.open);
   EXPECT_EQ(ReadPublicKey(text_), pair_.open);
-  EXPECT_EQ(ReadRobotKeys(Path("arm.pub")), (RobotKeys{{text_, "arm"}}));
+  EXPECT_EQ(ReadRobotKeys(Path("arm.pub")), (RobotKeys{{text_, {"arm"}}}));
 }
 
 TEST_F(KeysTest, AreNeverReplaced) {
@@ -77,14 +77,27 @@ TEST_F(KeysTest, AreRefusedIfTheyAreNone) {
 TEST_F(KeysTest, OfRobotsStandInAList) {
   const std::string other = ToText(MakeKeyPair().open);
   EXPECT_EQ(RefusalOfList("# both\n\n" + text_ + " left arm\n  " + other), "");
-  EXPECT_EQ(ReadRobotKeys(Path("robots")), (RobotKeys{{text_, "left"}, {other, ""}}));
+  EXPECT_EQ(ReadRobotKeys(Path("robots")), (RobotKeys{{text_, {"left"}}, {other, {}}}));
   EXPECT_EQ(RefusalOfList(""), "");
   EXPECT_NE(RefusalOfList(text_ + "\n" + text_.substr(1)).find("robots:2 does not begin with"),
             std::string::npos);
   EXPECT_NE(RefusalOfList("secret " + text_), "");
   // Escape codes stay out of the log.
   EXPECT_EQ(RefusalOfList(text_ + " a\x1b[2Jb"), "");
-  EXPECT_EQ(ReadRobotKeys(Path("robots")).at(text_), "a[2Jb");
+  EXPECT_EQ(ReadRobotKeys(Path("robots")).at(text_).name, "a\\x1b[2Jb");
+}
+
+TEST_F(KeysTest, AreTrustedOnlyIfTheListSaysSoBehindTheName) {
+  const auto is_trusted = [this](const std::string& line) {
+    EXPECT_EQ(RefusalOfList(text_ + line), "");
+    return ReadRobotKeys(Path("robots")).at(text_).is_trusted;
+  };
+  EXPECT_TRUE(is_trusted(" arm trusted"));
+  EXPECT_TRUE(is_trusted(" arm  trusted\tsince May"));
+  for (const char* const line : {"", " arm", " trusted", " arm Trusted", " arm trusted,",
+                                 " arm left trusted", " arm # trusted", " arm\n# x arm trusted"}) {
+    EXPECT_FALSE(is_trusted(line)) << line;
+  }
 }
 
 TEST_F(KeysTest, OfRobotsAreNotForEverybodyToChange) {

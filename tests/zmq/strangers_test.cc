@@ -163,6 +163,20 @@ TEST_F(StrangersTest, AKeyThatIsStruckIsCutOffAndMayBeListedAgain) {
   EXPECT_EQ(ExchangeBothWays(again, 200), "");
 }
 
+TEST_F(StrangersTest, ALinkSaysWhoIsThereAndWhetherTheListTrustsIt) {
+  EXPECT_EQ(served_.server->peer().key, TextOf("arm"));
+  EXPECT_FALSE(served_.server->peer().is_trusted);
+  WriteText("robots", TextOf("arm") + " arm trusted\n" + TextOf("leg") + " leg\n");
+  EXPECT_EQ(FaultOf(served_.server.get()), "its rights in the list of robots have changed");
+  const Pair trusted = Meet(&connector_, &listener_);
+  ASSERT_TRUE(trusted.robot && trusted.server) << connector_.problem();
+  EXPECT_TRUE(trusted.server->peer().is_trusted);
+  EXPECT_EQ(trusted.server->peer().key, TextOf("arm"));
+
+  List({"arm", "leg"});
+  EXPECT_EQ(FaultOf(trusted.server.get()), "its rights in the list of robots have changed");
+}
+
 TEST_F(StrangersTest, AListThatCannotBeReadLetsNobodyIn) {
   WriteText("robots", TextOf("arm") + "\nnonsense\n");
   EXPECT_TRUE(ComesTrue([&] { return !served_.server->fault().empty(); }, milliseconds(1500)));

@@ -1,0 +1,32 @@
+#ifndef CACHEINF_COMMON_BASE_PRINTABLE_H_
+#define CACHEINF_COMMON_BASE_PRINTABLE_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cacheinf {
+
+// Writes bytes that could make a terminal or a log show something else as \xNN.
+inline std::string Escaped(std::string_view text, auto is_harmless) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string escaped;
+  for (const char c : text) {
+    if (is_harmless(c)) {
+      escaped += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      escaped += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return escaped;
+}
+
+// What came from elsewhere, for people: ASCII alone, and no more than `most` bytes of the text.
+inline std::string Printable(std::string_view text, size_t most = 200) {
+  return Escaped(text.substr(0, most), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+}  // namespace cacheinf
+
+#endif  // CACHEINF_COMMON_BASE_PRINTABLE_H_
