@@ -97,18 +97,18 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             const Clock& clock, const Clock& link_clock, ConnectToServer connect)
+                             const Clock& clock, const Clock& link_clock, ConnectToServers connect)
     : config_(config),
       model_(std::move(model)),
       shared_(SharedSettingsOf(config, model_->graph())),
       settings_(Resolve(shared_)),
-      options_(
-          OptionsOf(config, settings_, model_->graph(), connect || !config.server.address.empty())),
+      options_(OptionsOf(config, settings_, model_->graph(),
+                         !connect.empty() || !config.server.address.empty())),
       state_(model_, options_),
       clock_(clock),
       plan_(PlanOf(config, model_->graph())) {
   if (config.KeepsResults()) MakeReuse();
-  if (config.server.address.empty() && !connect) return;
+  if (config.server.address.empty() && connect.empty()) return;
   Check(plan_);
   if (plan_.kind == Plan::Kind::kSplit) {
     const std::string why_not =
@@ -426,7 +426,7 @@ void FrameExecutor::NoteTimes() {
 
 void FrameExecutor::WantSchedule(std::string robot_profile) {
   robot_profile_ = std::move(robot_profile);
-  if (connection_ != nullptr) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
+  if (server_) server_->AskForSchedule(RemoteSettings(), robot_profile_);
 }
 
 void FrameExecutor::TalkToServer() {
@@ -441,7 +441,6 @@ void FrameExecutor::TalkToServer() {
     patience_.ForgetServer();
     patience_with_refreshes_.ForgetServer();
     if (config_.mode == Mode::kCacheinf) connection_->ProbeLink();
-    if (!robot_profile_.empty()) connection_->AskForSchedule(RemoteSettings(), robot_profile_);
     Join();
   }
   if (connection_ == nullptr) return;
@@ -494,7 +493,7 @@ void FrameExecutor::Follow(const Plan& plan) {
 }
 
 std::optional<message::Schedule> FrameExecutor::TakeSchedule() {
-  return connection_ == nullptr ? std::nullopt : connection_->TakeSchedule();
+  return server_ ? server_->TakeSchedule() : std::nullopt;
 }
 
 std::string FrameExecutor::WhyNotExact(const Plan& plan,

@@ -77,7 +77,7 @@ class FrameExecutor {
   // it. `clock` tells this thread what time it is, and may be slowed; `link_clock` everybody else.
   // Both must outlive this. `connect`: see ServerPeer.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                const Clock& clock, const Clock& link_clock, ConnectToServer connect = {});
+                const Clock& clock, const Clock& link_clock, ConnectToServers connect = {});
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
@@ -106,6 +106,8 @@ class FrameExecutor {
   bool IsServerReady();
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
+  // Whether rows can be shared with the connected server, as far as was seen by trying.
+  bool SharesRows() const { return connection_ == nullptr || connection_->why_no_rows().empty(); }
 
   // Takes up a new server and lets go of a lost one. Call between frames. Returns false while, at
   // the start of a run, a server must still be waited for and, if a schedule is wanted, for

@@ -147,7 +147,7 @@ LiveRobot::~LiveRobot() = default;
 void LiveRobot::Start(const RobotConfig& config) {
   config_ = config;
   const RobotModels::Compiled& models = models_.For(config_);
-  robot_.emplace(models.first, config_, clock_, ConnectToServer(), models.smaller);
+  robot_.emplace(models.first, config_, clock_, ConnectToServers(), models.smaller);
   timing_ = {};
   if (config_.KeepsResults() && config_.guard.is_on) {
     guard_.emplace(models.first, config_.guard, Resolve(config_.cache, config_.tracker.change),

@@ -84,7 +84,7 @@ struct Robot::Smaller {
 };
 
 Robot::Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-             const Clock& clock, ConnectToServer connect, const SmallerModels& smaller)
+             const Clock& clock, ConnectToServers connect, const SmallerModels& smaller)
     : config_(config),
       clock_(ParseEmulation(config.server.emulate).slowdown, clock),
       executor_(std::make_unique<FrameExecutor>(std::move(model), config, clock_, clock,
@@ -303,6 +303,7 @@ void Robot::FollowPlan() {
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
   link.is_up = statistics && executor_->MayUseServer();
+  link.shares_rows = executor_->SharesRows();
   if (statistics) {
     link.to_server = OneWayOf(statistics->bandwidth);
     link.to_robot = OneWayOf(statistics->bandwidth_back);

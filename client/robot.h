@@ -63,7 +63,7 @@ class Robot {
   // outlive the robot. `connect`: see ServerPeer. Throws InputError, too, if a smaller model's
   // answers cannot stand for the model's. REQUIRES: no smaller models unless in mode cacheinf.
   Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
-        ConnectToServer connect = {}, const SmallerModels& smaller = {});
+        ConnectToServers connect = {}, const SmallerModels& smaller = {});
   ~Robot();
   Robot(const Robot&) = delete;
   Robot& operator=(const Robot&) = delete;

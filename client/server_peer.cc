@@ -5,18 +5,26 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
+#include <sstream>
 #include <utility>
 
-#include "common/base/build_id.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/link/address.h"
 #include "common/link/emulated_link.h"
+#include "common/link/link_ends.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr std::chrono::seconds kFirstPause(1);
 constexpr std::chrono::seconds kLongestPause(10);
+// A server that is not the first of the list is not taken before then, at the start.
+constexpr std::chrono::milliseconds kHeadStart(500);
+// How long a better server must have been ready for before the robot goes back to it.
+constexpr std::chrono::seconds kProven(5);
+constexpr int kMostConnected = 2;
 
 // The machine's name, and which of its robots.
 std::string NameOf(const std::string& robot) {
@@ -25,77 +33,254 @@ std::string NameOf(const std::string& robot) {
   return robot.empty() ? name.data() : fmt::format("{}/{}", name.data(), robot);
 }
 
-LinkAddress AddressOf(const ServerLinkConfig& config) {
-  return ParseLinkAddress(
-      "--server", config.address,
-      {config.name_server, config.robot_key, config.server_key, config.interface});
+// So that servers tell this robot from others of its name, in this process or another.
+uint64_t MakeToken() {
+  std::random_device random;
+  const uint64_t high = random();
+  return (high << 32 | random()) | 1;  // never 0
+}
+
+std::vector<std::string> ListIn(const std::string& text) {
+  std::vector<std::string> list;
+  std::istringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');) list.push_back(item);
+  return list;
+}
+
+// Throws InputError.
+std::vector<LinkAddress> AddressesOf(const ServerLinkConfig& config) {
+  const std::vector<std::string> texts = ListIn(config.address);
+  const std::vector<std::string> keys = ListIn(config.server_key);
+  if (keys.size() > 1 && keys.size() != texts.size()) {
+    throw InputError(
+        fmt::format("--server-key names {} keys for the {} servers of --server: give "
+                    "one for each, in the same order, or one for all",
+                    keys.size(), texts.size()));
+  }
+  std::vector<LinkAddress> addresses;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string key = keys.size() > 1 ? keys[i] : config.server_key;
+    addresses.push_back(ParseLinkAddress(
+        "--server", texts[i], {config.name_server, config.robot_key, key, config.interface}));
+    if (texts.size() > 1 && !addresses.back().is_tcp()) {
+      throw InputError("--server takes a list of tcp://HOST:PORT alone, not \"", texts[i], "\"");
+    }
+  }
+  return addresses;
 }
 
 }  // namespace
 
 void CheckAddress(const ServerLinkConfig& config) {
-  if (!config.address.empty()) LinkConnector::Check(AddressOf(config));
+  for (const LinkAddress& address : AddressesOf(config)) LinkConnector::Check(address);
 }
 
+// One of the list.
+struct ServerPeer::Server {
+  std::string address;                       // empty: within the process
+  std::unique_ptr<LinkConnector> connector;  // unless there is another way to connect
+  ConnectToServer connect;
+  std::unique_ptr<Channel> channel;
+  std::optional<ServerConnection> connection;
+  WireVersions speaks = kWire;                  // on the next connection
+  std::chrono::nanoseconds pause{kFirstPause};  // after it refuses again
+  std::chrono::nanoseconds next{0};             // do not look for it before then
+  std::chrono::nanoseconds met_at{0};
+  std::optional<std::chrono::nanoseconds> ready_since = {};  // while it is not the current one
+  std::string problem;                                       // the last one reported
+  std::optional<message::Schedule> schedule;                 // its last one
+
+  bool is_there() const { return connection && connection->fault().empty(); }
+  bool has_model() const { return connection && connection->has_model(); }
+};
+
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
-                       ConnectToServer connect)
+                       ConnectToServers connect)
     : clock_(clock),
-      name_(NameOf(config.robot)),
+      greeting_({.robot = NameOf(config.robot), .token = MakeToken()}),
       model_(PackForServers(graph)),
-      connector_(connect ? nullptr : std::make_unique<LinkConnector>(AddressOf(config))),
-      connect_(connect ? std::move(connect) : [this] { return connector_->Poll(); }),
       link_shape_(ParseEmulation(config.emulate).link),
-      pause_(kFirstPause) {}
+      later_ones_from_(clock.Now() + kHeadStart) {
+  for (ConnectToServer& way : connect) {
+    servers_.push_back(std::make_unique<Server>());
+    servers_.back()->connect = std::move(way);
+  }
+  if (!servers_.empty()) return;
+  for (const LinkAddress& address : AddressesOf(config)) {
+    servers_.push_back(std::make_unique<Server>());
+    Server& server = *servers_.back();
+    if (address.is_tcp()) server.address = address.endpoint();
+    server.connector = std::make_unique<LinkConnector>(address);
+    server.connect = [&server] { return server.connector->Poll(); };
+  }
+}
 
 ServerPeer::~ServerPeer() {
-  if (!connection_ || !connection_->fault().empty()) return;
-  connection_->Leave("");
-  channel_->Flush(clock_.Now() + std::chrono::milliseconds(500));
+  const auto deadline = clock_.Now() + std::chrono::milliseconds(500);
+  for (const auto& server : servers_) {
+    if (server->is_there()) server->connection->Leave("");
+  }
+  for (const auto& server : servers_) {
+    if (server->channel) server->channel->Flush(deadline);
+  }
+}
+
+bool ServerPeer::is_lost() const {
+  return current_ != nullptr && (must_change_ || !current_->is_there());
 }
 
 ServerConnection* ServerPeer::Poll() {
   if (is_lost()) {
-    while (connection_->Receive()) {  // its last words, if there are any
-    }
-    LogWarning(
-        fmt::format("the server is lost, the robot answers alone: {}", connection_->fault()));
-    if (connection_->has_refused()) {
-      next_ = clock_.Now() + pause_;
-      pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, kLongestPause);
-    } else {
-      pause_ = kFirstPause;
-      next_ = met_at_ + kFirstPause;
-    }
-    connection_.reset();
-    channel_.reset();
+    current_->ready_since = clock_.Now();
+    current_ = nullptr;
+    later_ones_from_ = clock_.Now();
   }
-  if (connection_ || clock_.Now() < next_) return nullptr;
-  std::unique_ptr<Link> link = connect_();
-  if (!link) {
-    ReportProblem();
+  must_change_ = false;
+  int connected = 0;
+  for (const auto& server : servers_) {
+    const bool is_one_too_many = connected == kMostConnected && server.get() != current_;
+    is_one_too_many ? LetGo(*server) : LookAfter(*server);
+    connected += server->connection ? 1 : 0;
+  }
+  if (current_ != nullptr) {
+    must_change_ = IsBetterReady();
     return nullptr;
   }
-  problem_.clear();
+  current_ = Choose();
+  if (current_ == nullptr) return nullptr;
+  has_new_schedule_ = current_->schedule.has_value();
+  LogInfo("a server is there" + At(*current_));
+  return &*current_->connection;
+}
+
+const std::string& ServerPeer::problem() const {
+  static const std::string kNone;
+  if (current_ != nullptr) return kNone;
+  const auto troubled =
+      std::ranges::find_if(servers_, [](const auto& server) { return !server->problem.empty(); });
+  return troubled == servers_.end() ? kNone : (*troubled)->problem;
+}
+
+std::string ServerPeer::At(const Server& server) const {
+  return servers_.size() == 1 ? "" : ": " + server.address;
+}
+
+// The first that has the model; else the first at all, which gets it now.
+ServerPeer::Server* ServerPeer::Choose() {
+  for (const bool needs_model : {true, false}) {
+    for (const auto& server : servers_) {
+      const bool is_good = needs_model ? server->has_model() : server->is_there();
+      const bool is_its_turn = server == servers_.front() || clock_.Now() >= later_ones_from_;
+      if (is_good && is_its_turn) return server.get();
+    }
+  }
+  return nullptr;
+}
+
+bool ServerPeer::IsBetterReady() const {
+  for (const auto& server : servers_) {
+    if (server.get() == current_) return false;
+    const bool has_plans = robot_profile_.empty() || server->schedule;
+    if (server->has_model() && has_plans && server->ready_since &&
+        clock_.Now() >= *server->ready_since + kProven) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ServerPeer::LetGo(Server& server) {
+  if (server.is_there()) server.connection->Leave("");
+  server.connection.reset();
+  server.channel.reset();
+  server.ready_since.reset();
+}
+
+// Leaves the current one to who uses it.
+void ServerPeer::LookAfter(Server& server) {
+  if (&server == current_) return;
+  while (server.connection && server.connection->Receive()) {  // also its last words
+  }
+  if (server.connection && !server.is_there()) {
+    NoteLoss(server);
+    LetGo(server);
+  }
+  if (server.connection) return HearNext(server);
+  if (clock_.Now() >= server.next) Connect(server);
+}
+
+void ServerPeer::HearNext(Server& server) {
+  if (auto schedule = server.connection->TakeSchedule()) server.schedule = std::move(schedule);
+  if (!server.has_model() || server.ready_since) return;
+  server.ready_since = clock_.Now();
+  if (current_ != nullptr) LogInfo("another server is ready" + At(server));
+}
+
+void ServerPeer::Connect(Server& server) {
+  std::unique_ptr<Link> link = server.connect();
+  if (!link) return ReportProblem(server);
+  server.problem.clear();
   if (link_shape_) link = EmulateLink(std::move(link), *link_shape_, clock_);
-  channel_ = std::make_unique<Channel>(std::move(link), clock_);
-  channel_->StartPumping();
-  connection_.emplace(*channel_, BitsId(), name_, model_);
-  met_at_ = clock_.Now();
-  LogInfo("a server is there");
-  return &*connection_;
+  server.channel = std::make_unique<Channel>(std::move(link), clock_);
+  server.channel->StartPumping();
+  message::Hello greeting = greeting_;
+  greeting.speaks = server.speaks;
+  server.connection.emplace(*server.channel, std::move(greeting), model_);
+  server.met_at = clock_.Now();
+  if (settings_) server.connection->AskForSchedule(*settings_, robot_profile_);
+}
+
+void ServerPeer::NoteLoss(Server& server) {
+  const bool speaks_older = server.connection->must_speak_older();
+  // It may be a newer one the next time.
+  server.speaks = speaks_older ? WireVersions{kWire.oldest, kWire.oldest} : kWire;
+  if (speaks_older) {
+    LogInfo("the server is of an older release: the robot speaks as that does");
+    server.next = clock_.Now();
+    return;
+  }
+  const bool has_other = std::ranges::any_of(
+      servers_, [&](const auto& other) { return other.get() != &server && other->has_model(); });
+  LogWarning(fmt::format("the server is lost{}, the robot {}: {}", At(server),
+                         has_other ? "has another" : "answers alone", server.connection->fault()));
+  if (server.connection->has_refused()) {
+    server.next = clock_.Now() + server.pause;
+    server.pause = std::min<std::chrono::nanoseconds>(2 * server.pause, kLongestPause);
+  } else {
+    server.pause = kFirstPause;
+    server.next = server.met_at + kFirstPause;
+  }
 }
 
 // Logs each problem once.
-void ServerPeer::ReportProblem() {
-  if (connector_ == nullptr || connector_->problem() == problem_) return;
-  problem_ = connector_->problem();
-  if (problem_.empty()) return;
-  LogWarning(fmt::format("there is no server, the robot answers alone: {}", problem_));
+void ServerPeer::ReportProblem(Server& server) {
+  if (server.connector == nullptr || server.connector->problem() == server.problem) return;
+  server.problem = server.connector->problem();
+  if (server.problem.empty()) return;
+  LogWarning(current_ == nullptr ? "there is no server, the robot answers alone: " + server.problem
+                                 : "another server is not there: " + server.problem);
+}
+
+void ServerPeer::AskForSchedule(message::Settings settings, std::string robot_profile) {
+  settings_ = std::move(settings);
+  robot_profile_ = std::move(robot_profile);
+  for (const auto& server : servers_) {
+    if (server->is_there()) server->connection->AskForSchedule(*settings_, robot_profile_);
+  }
+}
+
+std::optional<message::Schedule> ServerPeer::TakeSchedule() {
+  if (current_ == nullptr) return std::nullopt;
+  if (auto schedule = current_->connection->TakeSchedule()) {
+    current_->schedule = std::move(schedule);
+    has_new_schedule_ = true;
+  }
+  return std::exchange(has_new_schedule_, false) ? current_->schedule : std::nullopt;
 }
 
 std::optional<ChannelStatistics> ServerPeer::statistics() const {
-  if (!channel_) return std::nullopt;
-  return channel_->statistics();
+  if (current_ == nullptr) return std::nullopt;
+  return current_->channel->statistics();
 }
 
 }  // namespace cacheinf

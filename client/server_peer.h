@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
@@ -12,56 +13,76 @@
 #include "common/link/channel.h"
 #include "common/link/delay_line.h"
 #include "common/link/link.h"
-#include "common/link/link_ends.h"
 #include "common/model/graph/graph.h"
+#include "common/pair/messages.h"
 #include "common/pair/server_connection.h"
 
 namespace cacheinf {
 
-// Throws InputError if no server can exist at the configured address. Looks for none, and is quick.
+// Throws InputError if no server can exist at a configured address. Looks for none, and is quick.
 void CheckAddress(const ServerLinkConfig& config);
 
 // Gives a link to a server, or null while there is none. Never waits.
 using ConnectToServer = std::function<std::unique_ptr<Link>()>;
+using ConnectToServers = std::vector<ConnectToServer>;
 
-// A robot's server, which may or may not be there. Connects to it again and again and notices when
-// it is lost. Asks a server that refuses the robot less and less often, but one that is lost again
-// a second after it was met at the latest. Logs one sentence for each change.
+// A robot's servers, which may or may not be there: one that takes part in its frames, the first of
+// the list that can, and the next one, which is kept ready to take over: it has the model, and its
+// schedule is known. Connects to them again and again and notices when one is lost. Asks a server
+// that refuses the robot less and less often, but one that is lost again a second after it was met
+// at the latest. Goes back to a server earlier in the list once that has been ready for a while.
+// Logs one sentence for each change.
 class ServerPeer {
  public:
-  // `connect` takes the place of the configured address, as for a server within the process.
+  // `connect` takes the place of the configured addresses, as for servers within the process.
   // Throws InputError if no such server can exist. The clock must outlive this.
   ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
-             ConnectToServer connect = {});
+             ConnectToServers connect = {});
   ~ServerPeer();  // says goodbye
 
-  // Whether the server has been lost. Destroy what refers to its connection before the next Poll.
-  bool is_lost() const { return connection_ && !connection_->fault().empty(); }
+  // Whether the server has been lost, or must make place for another. Destroy what refers to its
+  // connection before the next Poll.
+  bool is_lost() const;
 
   // Call between frames. Returns a new connection or null; never waits.
   ServerConnection* Poll();
 
   // Why there is no server, in one sentence; empty if there is one, or nothing is known.
-  const std::string& problem() const { return problem_; }
+  const std::string& problem() const;
+
+  // Asks every server for a schedule, now or when it is met (ServerConnection::AskForSchedule).
+  void AskForSchedule(message::Settings settings, std::string robot_profile);
+
+  // Returns each schedule of the current server once, and the last one again when it takes over.
+  std::optional<message::Schedule> TakeSchedule();
 
   // Of the current connection.
   std::optional<ChannelStatistics> statistics() const;
 
  private:
-  void ReportProblem();
+  struct Server;
+
+  void LookAfter(Server& server);
+  void LetGo(Server& server);
+  void Connect(Server& server);
+  void NoteLoss(Server& server);
+  void ReportProblem(Server& server);
+  void HearNext(Server& server);
+  bool IsBetterReady() const;
+  Server* Choose();
+  std::string At(const Server& server) const;
 
   const Clock& clock_;
-  const std::string name_;  // of the robot
+  const message::Hello greeting_;
   const MappedFile model_;
-  std::unique_ptr<LinkConnector> connector_;  // unless there is another way to connect
-  const ConnectToServer connect_;
   const std::optional<LinkShape> link_shape_;
-  std::unique_ptr<Channel> channel_;
-  std::optional<ServerConnection> connection_;
-  std::chrono::nanoseconds pause_;      // after the next server that refuses
-  std::chrono::nanoseconds next_{0};    // look for no server before then
-  std::chrono::nanoseconds met_at_{0};  // the current one
-  std::string problem_;                 // the last one reported
+  std::vector<std::unique_ptr<Server>> servers_;
+  Server* current_ = nullptr;
+  std::chrono::nanoseconds later_ones_from_;   // when one that is not the first may be taken
+  bool must_change_ = false;                   // a better one is ready
+  bool has_new_schedule_ = false;              // of the current server
+  std::optional<message::Settings> settings_;  // to ask for schedules with
+  std::string robot_profile_;
 };
 
 }  // namespace cacheinf

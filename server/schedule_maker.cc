@@ -3,13 +3,16 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/printable.h"
 #include "common/base/status_line.h"
 #include "common/codec/picture_codec.h"
 #include "common/config/configured_model.h"
@@ -32,6 +35,25 @@ constexpr double kMostSecondsToSolve = 60;
 constexpr size_t kBandwidths = 8;
 constexpr size_t kShares = 6;
 
+constexpr size_t kMostSchedules = 256;
+constexpr char kScheduleEnding[] = ".schedule.json";
+
+// Of a robot's key, from here to its end.
+class TimeSpent {
+ public:
+  TimeSpent(RobotAccounts& accounts, const std::string& key, const Clock& clock)
+      : accounts_(accounts), key_(key), clock_(clock) {}
+  ~TimeSpent() { accounts_.NoteMeasuring(key_, clock_.Now() - begin_); }
+  TimeSpent(const TimeSpent&) = delete;
+  TimeSpent& operator=(const TimeSpent&) = delete;
+
+ private:
+  RobotAccounts& accounts_;
+  const std::string& key_;
+  const Clock& clock_;
+  const std::chrono::nanoseconds begin_ = clock_.Now();
+};
+
 // Returns the schedule solved earlier from the same profiles, if any.
 std::optional<std::string> KnownSchedule(const std::filesystem::path& file, const Profile& robot,
                                          const Profile& server) {
@@ -48,8 +70,8 @@ std::optional<std::string> KnownSchedule(const std::filesystem::path& file, cons
 
 std::filesystem::path FileOf(const std::filesystem::path& folder, const Profile& robot,
                              const Profile& server) {
-  return folder /
-         fmt::format("{:016x}-{:016x}.schedule.json", FingerprintOf(robot), FingerprintOf(server));
+  return folder / fmt::format("{:016x}-{:016x}{}", FingerprintOf(robot), FingerprintOf(server),
+                              kScheduleEnding);
 }
 
 // From it a robot chooses among being alone and all codecs; nothing is solved.
@@ -62,12 +84,14 @@ std::string RoughSchedule(const Profile& robot, const Profile& server) {
 }  // namespace
 
 ScheduleMaker::ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend,
-                             int threads, double slowdown, const Clock& clock)
+                             int threads, double slowdown, const Clock& clock,
+                             RobotAccounts& accounts)
     : folder_(std::move(folder)),
       backend_(backend),
       threads_(threads),
       slowdown_(slowdown),
-      clock_(clock) {}
+      clock_(clock),
+      accounts_(accounts) {}
 
 ScheduleMaker::~ScheduleMaker() { stops_ = true; }
 
@@ -76,13 +100,15 @@ struct ScheduleMaker::Order {
   Profile robot;
   ProfileRequest request;  // for the server's profile
   std::filesystem::path profile_file;
+  std::string key;  // of the robot
 };
 
 std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& model,
                                 const message::Settings& settings, const std::string& robot_profile,
                                 const std::function<void(const std::string&)>& send_rough,
-                                const std::atomic<bool>& stop) {
+                                const std::atomic<bool>& stop, const std::string& key) {
   Order order;
+  order.key = key;
   order.robot = ParseProfile(robot_profile, "the robot's profile");
   ProfileRequest& request = order.request;
   request.side = Side::kServer;
@@ -151,12 +177,14 @@ std::shared_future<std::string> ScheduleMaker::Begin(const Order& order) {
 std::string ScheduleMaker::Finish(const Order& order) {
   const std::lock_guard lock(working_);
   const Profile& robot = order.robot;
+  accounts_.CheckMeasuring(order.key);
   if (!KnownProfile(order.request, order.profile_file)) WaitForQuiet();
+  const TimeSpent spent(accounts_, order.key, clock_);
   StatusLine status(clock_);
   const auto on_progress = [&](double done, double left_s) {
     status.Show([&] {
       return fmt::format("measuring model '{}' for a schedule: {:.0f} %, about {:.0f} s left",
-                         robot.model, 100 * done, left_s);
+                         Printable(robot.model), 100 * done, left_s);
     });
     return !stops_;
   };
@@ -165,7 +193,7 @@ std::string ScheduleMaker::Finish(const Order& order) {
   const Profile server = SlowedDown(measured, slowdown_);
   const std::filesystem::path file = FileOf(folder_, robot, server);
   if (const auto known = KnownSchedule(file, robot, server)) return *known;
-  LogInfo(fmt::format("solving a schedule for model '{}'", robot.model));
+  LogInfo(fmt::format("solving a schedule for model '{}'", Printable(robot.model)));
   Schedule schedule = MakeSchedule(robot, server, kBandwidths, kShares);
   SolverOptions options;
   options.time_limit_s = kMostSecondsToSolve;
@@ -175,8 +203,24 @@ std::string ScheduleMaker::Finish(const Order& order) {
   }
   std::string text = ToJsonText(schedule);
   WriteFile(file, text);
-  LogInfo(fmt::format("the schedule for model '{}' is kept in {}", robot.model, file.string()));
+  RemoveOldSchedules();
+  LogInfo(fmt::format("the schedule for model '{}' is kept in {}", Printable(robot.model),
+                      file.string()));
   return text;
+}
+
+// Robots can ask for any number of them.
+void ScheduleMaker::RemoveOldSchedules() const {
+  std::multimap<std::filesystem::file_time_type, std::filesystem::path> schedules;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+    if (!entry.path().string().ends_with(kScheduleEnding)) continue;
+    schedules.emplace(entry.last_write_time(error), entry.path());
+  }
+  while (schedules.size() > kMostSchedules) {
+    std::filesystem::remove(schedules.begin()->second, error);
+    schedules.erase(schedules.begin());
+  }
 }
 
 void ScheduleMaker::WaitForQuiet() const {

@@ -15,6 +15,7 @@
 #include "common/config/robot_config.h"
 #include "common/exec/compiled_model.h"
 #include "common/pair/messages.h"
+#include "common/pair/robot_accounts.h"
 
 namespace cacheinf {
 
@@ -24,17 +25,18 @@ namespace cacheinf {
 // finished, also for a robot that leaves: the next one finds it.
 class ScheduleMaker {
  public:
-  // `slowdown`: the server takes this many times as long as measured. The clock must outlive this.
+  // `slowdown`: the server takes this many times as long as measured. Clock and accounts must
+  // outlive this.
   ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend backend, int threads,
-                double slowdown, const Clock& clock);
+                double slowdown, const Clock& clock, RobotAccounts& accounts);
   ~ScheduleMaker();  // gives up what is not finished
 
   // Implements Session::Solve. Works for one robot after the other: times measured side by side
-  // would be worth nothing.
+  // would be worth nothing. Throws InputError, too, if robots with this key have used their time.
   std::string Make(const std::shared_ptr<const CompiledModel>& model,
                    const message::Settings& settings, const std::string& robot_profile,
                    const std::function<void(const std::string& schedule)>& send_rough,
-                   const std::atomic<bool>& stop);
+                   const std::atomic<bool>& stop, const std::string& key = "");
 
   // Call when frames are served. Puts off measuring for a while, which would take time from them,
   // and they from it.
@@ -47,12 +49,14 @@ class ScheduleMaker {
   std::shared_future<std::string> Begin(const Order& order);
   std::string Finish(const Order& order);
   void WaitForQuiet() const;
+  void RemoveOldSchedules() const;
 
   const std::filesystem::path folder_;
   const RobotConfig::Backend backend_;
   const int threads_;
   const double slowdown_;
   const Clock& clock_;
+  RobotAccounts& accounts_;
   std::atomic<bool> stops_ = false;
   std::atomic<std::chrono::nanoseconds> served_at_{std::chrono::nanoseconds::min() / 2};
   std::mutex working_;

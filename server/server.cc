@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/build_id.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
@@ -25,6 +24,7 @@
 #include "common/link/channel.h"
 #include "common/link/emulated_link.h"
 #include "common/pair/model_store.h"
+#include "common/pair/robot_accounts.h"
 #include "common/pair/session.h"
 #include "profiler/machine.h"
 #include "profiler/scheme_choice.h"
@@ -90,10 +90,9 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
 
 struct Guest {
   Guest(std::unique_ptr<Link> link, const Clock& link_clock, ModelStore& store, SlowWork& slow_work,
-        const Clock& clock, RemoteServer::OnPicture on_picture, Session::Solve solve)
+        const Clock& clock, Session::Options options)
       : channel(std::move(link), link_clock),
-        session(channel, store, slow_work, clock, BitsId(), std::move(on_picture),
-                std::move(solve)) {
+        session(channel, store, slow_work, clock, std::move(options)) {
     channel.StartPumping();
   }
 
@@ -102,6 +101,14 @@ struct Guest {
   bool is_announced = false;
   std::optional<nanoseconds> left_at;
 };
+
+Quotas QuotasOf(const ServerConfig& config) {
+  constexpr double kMegabyte = 1 << 20;
+  return {.memory_bytes = static_cast<uint64_t>(config.robot_memory_mb * kMegabyte),
+          .disk_bytes = static_cast<uint64_t>(config.robot_disk_mb * kMegabyte),
+          .measuring = std::chrono::duration_cast<nanoseconds>(
+              std::chrono::duration<double>(config.robot_measuring_s))};
+}
 
 class Server {
  public:
@@ -118,8 +125,9 @@ class Server {
               Tune(graph, takes_fastest, stop);
             },
             config.trust_robots),
+        accounts_(QuotasOf(config), clock),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
-                   emulation_.slowdown, clock) {
+                   emulation_.slowdown, clock, accounts_) {
     if (config.dump_pictures.empty()) return;
     std::error_code error;
     fs::create_directories(config.dump_pictures, error);
@@ -165,6 +173,7 @@ class Server {
       LogInfo("a robot was not served: this server serves one, with --once");
       return;
     }
+    const Link::Peer robot = link->peer();
     if (emulation_.link) link = EmulateLink(std::move(link), *emulation_.link, clock_);
     RemoteServer::OnPicture on_picture;
     if (!config_.dump_pictures.empty()) {
@@ -173,13 +182,17 @@ class Server {
         DumpPicture(folder, frame, picture, spec);
       };
     }
-    const auto solve = [this](const auto& model, const message::Settings& settings,
-                              const std::string& robot_profile, const auto& send_rough,
-                              const std::atomic<bool>& stop) {
-      return schedules_.Make(model, settings, robot_profile, send_rough, stop);
+    const auto solve = [this, key = robot.key](const auto& model, const message::Settings& settings,
+                                               const std::string& robot_profile,
+                                               const auto& send_rough,
+                                               const std::atomic<bool>& stop) {
+      return schedules_.Make(model, settings, robot_profile, send_rough, stop, key);
     };
     guests_.emplace_back(std::move(link), clock_, store_, slow_work_, computing_clock_,
-                         std::move(on_picture), solve);
+                         Session::Options{.on_picture = std::move(on_picture),
+                                          .solve = solve,
+                                          .robot = robot,
+                                          .accounts = &accounts_});
   }
 
   // Computes a stage or a few of every session that has one. Returns whether any had.
@@ -237,8 +250,9 @@ class Server {
   const SlowedClock computing_clock_;  // of the computing thread
   const std::shared_ptr<ThreadPool> pool_;
   ModelStore store_;
+  RobotAccounts accounts_;
   ScheduleMaker schedules_;
-  SlowWork slow_work_;  // uses the two above
+  SlowWork slow_work_;  // uses the three above
   std::list<Guest> guests_;
   int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;

@@ -12,6 +12,7 @@ namespace {
 constexpr double kMostThreads = 1024;
 constexpr double kMostWait = 1e9;
 constexpr uint64_t kLargestFile = 1 << 20;
+constexpr double kMostMegabytes = 1 << 30;
 
 }  // namespace
 
@@ -57,12 +58,30 @@ FieldTable ServerConfig::Fields() {
             "${CACHEINF_CACHE:-~/.cache/cacheinf}.",
             "Set it if that disk is small."}
           .Flag("--models"),
-      Field{
-          "trust_robots", &trust_robots,
-          "Runs code that robots' models bring, unchecked. That is: TorchScript operators outside "
-          "of CacheInf's own set, which LibTorch runs. Without it such models are refused.",
-          "Set it only if you trust everyone who reaches the server."}
+      Field{"trust_robots", &trust_robots,
+            "Runs code that any robot's model brings, unchecked. That is: TorchScript operators "
+            "outside of CacheInf's own set, which LibTorch runs. Without it only models of robots "
+            "that "
+            "are marked trusted in the list of robots may bring such code.",
+            "Set it only if you trust everyone who reaches the server."}
           .Flag("--trust-robots"),
+      Field{"robot_memory_mb", &robot_memory_mb,
+            "The most memory that models of robots with one key, and their states, may take. "
+            "Robots without keys are not limited.",
+            "Raise it for large models or for many robots with one key."}
+          .Between(1, kMostMegabytes)
+          .Flag("--robot-memory-mb"),
+      Field{"robot_disk_mb", &robot_disk_mb,
+            "The most that the models of robots with one key may fill of the disk; those that were "
+            "not used for the longest time make room for others.",
+            "Lower it if the disk is small."}
+          .Between(1, kMostMegabytes)
+          .Flag("--robot-disk-mb"),
+      Field{"robot_measuring_s", &robot_measuring_s,
+            "How many seconds of an hour the server may measure and solve for robots with one key.",
+            "Raise it where robots often bring new models."}
+          .Between(0, kMostWait)
+          .Flag("--robot-measuring-s"),
       Field{
           "once", &once,
           "Serves the first robot that can be served, and exits when it leaves. The code is 0, or "

@@ -51,6 +51,10 @@
 
 namespace cacheinf {
 
+// The number of the arithmetic below and in function.h. Raise it when any operator's bits change:
+// robots and servers of other numbers share no rows under the policy exact.
+inline constexpr int kArithmetic = 1;
+
 // A function of one number; kPRelu's depends on the channel as well.
 struct ChannelFunction {
   Function function;

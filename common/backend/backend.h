@@ -52,8 +52,9 @@ class Backend {
 
   virtual std::string_view Name() const = 0;
 
-  // How it multiplies and sums. Backends that return the same text give the same bits.
-  virtual std::string Arithmetic() const { return "exact FP32"; }
+  // How it multiplies and sums. Backends that return the same text give the same bits, whatever
+  // release they are of.
+  virtual std::string Arithmetic() const;
 
   // Device memory, aligned to 64 bytes, zeroed, freed with the pointer.
   using Memory = std::unique_ptr<float[], std::function<void(float*)>>;

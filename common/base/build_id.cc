@@ -71,6 +71,4 @@ std::string BuildId() {
   return search.id;
 }
 
-std::string BitsId() { return CACHEINF_VERSION; }
-
 }  // namespace cacheinf

@@ -10,9 +10,6 @@ namespace cacheinf {
 // linker wrote none.
 std::string BuildId();
 
-// CacheInf's version. Programs with the same id compute the same bits.
-std::string BitsId();
-
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_BASE_BUILD_ID_H_

@@ -6,7 +6,8 @@ FieldTable ServerLinkConfig::Fields() {
   return {
       Field{"address", &address,
             "The server's address: tcp://HOST:PORT, mpi within one mpirun, or mpi:NAME. A name "
-            "server knows NAME.",
+            "server knows NAME. With tcp://A,tcp://B the robot keeps the second ready, and goes on "
+            "with it when the first is lost.",
             "Set it for these modes. Without the server the robot answers alone, as in mode "
             "\"cache\"."}
           .Flag("--server"),
@@ -28,7 +29,7 @@ FieldTable ServerLinkConfig::Fields() {
           .Flag("--robot-key"),
       Field{"server_key", &server_key,
             "The server's public key, or the file that keygen wrote it to. The robot talks to no "
-            "other server.",
+            "other server. Servers with keys of their own need a list, in the order of --server.",
             "Set it for tcp:// to another machine."}
           .Flag("--server-key"),
       Field{"wait", &wait_s,

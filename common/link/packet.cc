@@ -7,13 +7,13 @@
 
 #include "common/base/fields.h"
 #include "common/base/little_endian.h"
+#include "common/link/wire.h"
 
 namespace cacheinf {
 namespace {
 
 constexpr size_t kPrefixBytes = 16;  // up to and including the checksum
 constexpr size_t kHeaderBytes = 24;
-constexpr uint8_t kVersion = 3;
 
 // Far from where sums and differences of times overflow.
 constexpr int64_t kLatestTime = int64_t{1} << 60;
@@ -94,7 +94,7 @@ void WritePacket(const Packet& packet, std::vector<uint8_t>* bytes) {
   uint8_t* header = bytes->data();
   header[0] = 'C';
   header[1] = 'I';
-  header[2] = kVersion;
+  header[2] = kPacketVersion;
   header[3] = static_cast<uint8_t>(packet.body.index());
   PutLittleEndian(static_cast<uint32_t>(bytes->size()), header + 4);
   PutLittleEndian(packet.number, header + kPrefixBytes);
@@ -105,7 +105,9 @@ const char* ReadPacket(std::span<const uint8_t> bytes, Packet* packet) {
   if (bytes.size() < kHeaderBytes || bytes[0] != 'C' || bytes[1] != 'I') {
     return "what came is not a packet of CacheInf";
   }
-  if (bytes[2] != kVersion) return "the peer speaks another version of the protocol";
+  if (bytes[2] != kPacketVersion) {
+    return "the peer writes packets of another version: install the same CacheInf on both";
+  }
   if (LittleEndianAt<uint32_t>(bytes.data() + 4) != bytes.size())
     return "a packet's length is wrong";
   if (LittleEndianAt<uint64_t>(bytes.data() + 8) != Checksum(bytes))

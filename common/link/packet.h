@@ -9,7 +9,7 @@
 
 // What a channel sends over a link. Every packet, all numbers little-endian:
 //
-//   bytes 0..2    'C', 'I', version 3
+//   bytes 0..2    'C', 'I', version (wire.h)
 //   byte 3        type
 //   bytes 4..7    length of the packet
 //   bytes 8..15   XXH3 of the bytes from 16 on, with bytes 0..7 as its seed

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "common/link/keys.h"
+#include "common/link/wire.h"  // IWYU pragma: export
 
 namespace cacheinf {
 
@@ -81,10 +82,6 @@ class ZmqSocket {
 inline std::span<const uint8_t> BytesOf(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
-
-// The first words on a connection, both ways. A server that takes no robot answers otherwise:
-// with one sentence.
-inline constexpr std::string_view kZmqHello = "cacheinf/1";
 
 }  // namespace cacheinf
 

@@ -28,6 +28,8 @@ constexpr size_t kMostBytes = size_t{1} << 30;
 constexpr size_t kMostItems = size_t{1} << 20;
 constexpr size_t kMostMaskWords = size_t{1} << 20;  // for 8192 × 8192 pixels
 
+constexpr char kBuildOfOldWire[] = "0.1.0";  // what its servers insist on
+
 constexpr Real kShare = {0, 1};
 constexpr Real kNotNegativeFloat = {0, std::numeric_limits<float>::max()};
 
@@ -83,6 +85,9 @@ class Writer {
     for (T* const number : numbers) (*this)(name, *number);
   }
   void Check(const char* /*fault*/) {}
+  // Whether a message has what a later version appends.
+  bool GoesOn(bool has_more) { return has_more; }
+  void Skip() {}
 
   std::vector<uint8_t> bytes;
 
@@ -174,6 +179,9 @@ class Reader {
     if (!is_there) return;
     for (T* const number : numbers) (*this)(name, *number, bounds);
   }
+  bool GoesOn(bool /*has_more*/) const { return is_sound() && !left_.empty(); }
+  // What follows is of a version that is not known here.
+  void Skip() { left_ = {}; }
   // For faults that show only in several fields together.
   void Check(const char* fault) {
     if (fault != nullptr && is_sound()) fault_ = fault;
@@ -269,7 +277,6 @@ void VisitEarlier(std::optional<int64_t>& number, auto& visit, const char* name,
   if (sent != -1) number = sent;
 }
 
-CACHEINF_FIELDS(Welcome, needs_model, arithmetic)
 CACHEINF_FIELDS(ModelPiece, offset, bytes)
 CACHEINF_FIELDS(Schedule, schedule, is_rough)
 CACHEINF_FIELDS(Bye, reason)
@@ -277,12 +284,31 @@ CACHEINF_FIELDS(Bye, reason)
 template <typename Message, typename Visit>
 void VisitFields(Message& m, Visit& visit) {
   if constexpr (std::is_same_v<Message, Hello>) {
-    visit("protocol", m.protocol);
-    if (m.protocol != Hello::kProtocol) return visit.Check("the protocol is another one");
-    visit("build", m.build);
+    visit("newest version", m.speaks.newest);
+    const bool is_first = m.speaks.newest <= kWireWithoutLikeness;
+    if (is_first) {
+      m.speaks.oldest = m.speaks.newest;
+    } else {
+      visit("oldest version", m.speaks.oldest);
+    }
+    if (!CommonWire(m.speaks, kWire)) return visit.Skip();
+    std::string build = kBuildOfOldWire;
+    if (is_first) visit("build", build);
     visit("checksum", m.model.checksum);
     visit("model's bytes", m.model.bytes);
     visit("robot", m.robot);
+    if (is_first) return;
+    visit("token", m.token);
+    if (m.speaks.newest > kWire.newest) visit.Skip();
+  } else if constexpr (std::is_same_v<Message, Welcome>) {
+    visit("needs_model", m.needs_model);
+    visit("arithmetic", m.arithmetic);
+    if (!visit.GoesOn(m.wire > kWireWithoutLikeness)) {
+      m.wire = kWireWithoutLikeness;
+      return;
+    }
+    visit("version", m.wire);
+    if (m.wire > kWire.newest) visit.Skip();
   } else if constexpr (std::is_same_v<Message, Settings>) {
     visit("version", m.version, kNotNegative);
     visit("mode", m.mode);
@@ -303,6 +329,10 @@ void VisitFields(Message& m, Visit& visit) {
     visit("profile", m.profile);
   } else if constexpr (std::is_same_v<Message, Ready>) {
     visit("settings", m.settings, kNotNegative);
+    if (!visit.GoesOn(m.likeness.has_value())) return;
+    if (!m.likeness) m.likeness.emplace();
+    visit("rows", m.likeness->rows);
+    visit("bits", m.likeness->bits);
   } else if constexpr (std::is_same_v<Message, Frame>) {
     cacheinf::VisitFields(m.decision, visit);
     VisitEarlier(m.follows, visit, "follows", m.decision.number);

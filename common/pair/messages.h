@@ -13,7 +13,9 @@
 #include "common/exec/change_policy.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/layout.h"
+#include "common/link/wire.h"
 #include "common/model/graph/graph.h"
+#include "common/pair/likeness.h"
 #include "common/pair/shared_settings.h"
 #include "common/plan/split.h"
 #include "common/reuse/frame_work.h"
@@ -68,21 +70,22 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
+// Only grows at its end, so that every version can read its beginning. So do Welcome and Ready.
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
-  static constexpr uint32_t kProtocol = 8;
 
-  uint32_t protocol = kProtocol;  // if it differs, nothing after it is read
-  std::string build = {};         // builds of the same name compute the same bits
-  Fingerprint model;
-  std::string robot = {};  // its name, for people
+  WireVersions speaks = kWire;  // if there is no common one, nothing after it is read
+  Fingerprint model = {};
+  std::string robot = {};  // its name, for people: it proves nothing, and is no key
+  uint64_t token = 0;      // the same as long as the robot's process lives; 0: it says none
 };
 
 struct Welcome {
   static constexpr Kind kKind = Kind::kWelcome;
 
   bool needs_model = false;
-  std::string arithmetic = {};  // the server's Backend::Arithmetic
+  std::string arithmetic = {};   // the server's Backend::Arithmetic
+  uint32_t wire = kWire.newest;  // the version that both go on in; 8 is not written
 };
 
 // A part of the model's native file (common/model/graph/pack.h). The first begins at 0, each next
@@ -136,6 +139,7 @@ struct Ready {
   static constexpr Kind kKind = Kind::kReady;
 
   int64_t settings = 0;
+  std::optional<Likeness> likeness = std::nullopt;  // in kSplit, from version 9 on
 };
 
 // In kSplit: the robot's decision. If shared, slices of what the server reads follow.

@@ -15,6 +15,8 @@
 #include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/base/printable.h"
 #include "common/model/graph/pack.h"
 #include "common/model/graph/schemes.h"
 
@@ -24,6 +26,9 @@ namespace {
 
 constexpr uint64_t kMostModelBytes = uint64_t{8} << 30;
 constexpr std::chrono::milliseconds kLookForStop(20);
+constexpr char kModel[] = ".cacheinf";
+constexpr char kBringer[] = ".bringer";  // of a model: holds the key of who brought it
+constexpr uint64_t kLongestKey = 1024;
 
 std::string NameOf(const message::Fingerprint& model) {
   return fmt::format("{:016x}-{}", model.checksum, model.bytes);
@@ -74,17 +79,61 @@ ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune, boo
 }
 
 fs::path ModelStore::PathOf(const message::Fingerprint& model) const {
-  return folder_ / (NameOf(model) + ".cacheinf");
+  return folder_ / (NameOf(model) + kModel);
 }
 
 bool ModelStore::Has(const message::Fingerprint& model) const {
   std::error_code error;
-  return fs::is_regular_file(PathOf(model), error);
+  if (!fs::is_regular_file(PathOf(model), error)) return false;
+  fs::last_write_time(PathOf(model), fs::file_time_type::clock::now(), error);  // it is in use
+  return true;
+}
+
+void ModelStore::MakeRoom(const std::string& key, const message::Fingerprint& model,
+                          uint64_t most_bytes) {
+  if (key.empty()) return;
+  std::multimap<fs::file_time_type, fs::path> brought;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    if (entry.path().extension() != kBringer || ReadFile(entry.path(), kLongestKey) != key)
+      continue;
+    const fs::path file = fs::path(entry.path()).replace_extension(kModel);
+    const uint64_t size = fs::file_size(file, error);
+    if (error) {
+      fs::remove(entry.path(), error);
+      continue;
+    }
+    bytes += size;
+    brought.emplace(fs::last_write_time(file, error), file);
+  }
+  for (const auto& [when, file] : brought) {
+    if (bytes + model.bytes <= most_bytes) return;
+    bytes -= fs::file_size(file, error);
+    fs::remove(file, error);
+    fs::remove(fs::path(file).replace_extension(kBringer), error);
+    LogInfo(fmt::format("{} makes room for another model of the robot that brought it",
+                        file.filename().string()));
+  }
+}
+
+void ModelStore::NoteBringer(const std::string& key, const message::Fingerprint& model) {
+  if (!key.empty()) WriteFile(PathOf(model).replace_extension(kBringer), key);
+}
+
+void ModelStore::CheckTrust(const Graph& graph, bool is_trusted) const {
+  if (trusts_robots_ || is_trusted || !HasForeign(graph)) return;
+  throw ModelRefusal(fmt::format(
+      "the model '{}' brings code for LibTorch, which the server runs only for robots that it "
+      "trusts: write \"trusted\" behind this robot's name in the list of robots, or start it with "
+      "--trust-robots if you trust all who reach it",
+      Printable(graph.name)));
 }
 
 std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint& model,
                                                      const message::Settings& settings,
-                                                     const std::atomic<bool>& stop) {
+                                                     const std::atomic<bool>& stop,
+                                                     bool is_trusted) {
   constexpr const char* kStopped = "the session is over";
   std::unique_lock lock(mutex_, std::defer_lock);
   while (!lock.try_lock()) {
@@ -93,14 +142,12 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
   }
   std::weak_ptr<const CompiledModel>& kept =
       compiled_[{NameOf(model), settings.takes_fastest, settings.schemes}];
-  if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) return compiled;
-  Graph graph = Read(PathOf(model));
-  if (!trusts_robots_ && HasForeign(graph)) {
-    throw ModelRefusal(fmt::format(
-        "the model '{}' brings code for LibTorch, and the server runs none that robots bring: "
-        "start it with --trust-robots if you trust all who reach it",
-        graph.name));
+  if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) {
+    CheckTrust(compiled->graph(), is_trusted);
+    return compiled;
   }
+  Graph graph = Read(PathOf(model));
+  CheckTrust(graph, is_trusted);
   if (!settings.schemes.empty()) SetSchemes(graph, settings.schemes);
   if (tune_) tune_(graph, settings.takes_fastest, stop);
   if (stop) throw InputError(kStopped);

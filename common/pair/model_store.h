@@ -46,12 +46,20 @@ class ModelStore {
 
   bool Has(const message::Fingerprint& model) const;
 
+  // Makes room for a model that this key brings: as long as all that it has brought would be more
+  // than `most_bytes`, removes the one that was not used for the longest time. Without a key there
+  // is always room.
+  void MakeRoom(const std::string& key, const message::Fingerprint& model, uint64_t most_bytes);
+  // Notes who has brought a model that has arrived.
+  void NoteBringer(const std::string& key, const message::Fingerprint& model);
+
   // Returns the model packed for the schemes that the settings name; slow the first time.
   // Throws InputError if the file is damaged, the schemes do not fit it, or `stop` ended it, and
-  // ModelRefusal, before anything of the model runs, if it has foreign operators without trust.
+  // ModelRefusal, before anything of the model runs, if it has foreign operators and neither all
+  // robots nor this one are trusted.
   std::shared_ptr<const CompiledModel> Get(const message::Fingerprint& model,
                                            const message::Settings& settings,
-                                           const std::atomic<bool>& stop);
+                                           const std::atomic<bool>& stop, bool is_trusted = false);
 
   // A model file on its way into the store.
   class Incoming {
@@ -79,6 +87,7 @@ class ModelStore {
   using Key = std::tuple<std::string, bool, std::vector<Scheme>>;
 
   std::filesystem::path PathOf(const message::Fingerprint& model) const;
+  void CheckTrust(const Graph& graph, bool is_trusted) const;
 
   const std::filesystem::path folder_;
   const MakeBackend make_backend_;

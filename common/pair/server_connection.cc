@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/printable.h"
 #include "common/codec/compressed_text.h"
 #include "common/model/graph/pack.h"
 #include "common/pair/say.h"
@@ -26,6 +27,10 @@ constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 constexpr uint32_t kMostProbeBytes = 256 << 10;
 constexpr std::chrono::seconds kLinkKnown(5);
 constexpr std::chrono::seconds kProbeAgain(1);
+constexpr size_t kLongestReason = 500;
+// What a server says of a greeting that begins with a version which it does not know, if it speaks
+// version 8 of the wire alone.
+constexpr char kOlderServer[] = "a message of kind 'hello' is invalid: the protocol is another one";
 
 }  // namespace
 
@@ -45,14 +50,10 @@ MappedFile PackForServers(const Graph& graph) {
   }
 }
 
-ServerConnection::ServerConnection(Channel& channel, const std::string& build,
-                                   const std::string& robot, MappedFile model)
-    : channel_(channel), model_(std::move(model)) {
-  message::Hello hello;
-  hello.build = build;
-  hello.model = {PackChecksum({model_.data.get(), model_.size}), model_.size};
-  hello.robot = robot;
-  Say(channel_, std::move(hello));
+ServerConnection::ServerConnection(Channel& channel, message::Hello greeting, MappedFile model)
+    : channel_(channel), model_(std::move(model)), speaks_(greeting.speaks) {
+  greeting.model = {PackChecksum({model_.data.get(), model_.size}), model_.size};
+  Say(channel_, std::move(greeting));
 }
 
 std::optional<Message> ServerConnection::Receive() {
@@ -76,9 +77,7 @@ void ServerConnection::Take(const Message& received) {
   if (Is<message::Welcome>(received) && step_ == Step::kGreeted) {
     message::Welcome welcome;
     wrong = Decode(received.bytes, &welcome);
-    arithmetic_ = std::move(welcome.arithmetic);
-    step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
-    if (step_ == Step::kHasModel) BeginWithModel();
+    if (wrong.empty()) wrong = Take(std::move(welcome));
   } else if (Is<message::Schedule>(received)) {
     message::Schedule schedule;
     wrong = Decode(received.bytes, &schedule);
@@ -89,18 +88,44 @@ void ServerConnection::Take(const Message& received) {
   } else if (Is<message::Ready>(received)) {
     message::Ready ready;
     wrong = Decode(received.bytes, &ready);
-    if (step_ == Step::kPrepares && ready.settings == settings_.version) {
-      step_ = Step::kReady;
-      has_been_ready_ = true;
-    }
+    if (wrong.empty()) Take(ready);
   } else if (Is<message::Bye>(received)) {
     message::Bye bye;
     wrong = Decode(received.bytes, &bye);
-    if (wrong.empty()) fault_ = bye.reason.empty() ? "the server has left" : bye.reason;
+    if (wrong.empty())
+      fault_ = bye.reason.empty() ? "the server has left" : Printable(bye.reason, kLongestReason);
+    must_speak_older_ = step_ == Step::kGreeted && speaks_.newest > kWireWithoutLikeness &&
+                        speaks_.oldest <= kWireWithoutLikeness && fault_ == kOlderServer;
   } else {
     wrong = fmt::format("a message of kind {} was not expected", received.kind);
   }
   if (!wrong.empty()) Leave(wrong);
+}
+
+std::string ServerConnection::Take(message::Welcome welcome) {
+  if (welcome.wire < speaks_.oldest || welcome.wire > speaks_.newest) {
+    return fmt::format("the server goes on in version {} of the wire, which was not offered",
+                       welcome.wire);
+  }
+  wire_ = welcome.wire;
+  arithmetic_ = Printable(welcome.arithmetic);
+  step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
+  if (step_ == Step::kHasModel) BeginWithModel();
+  return "";
+}
+
+void ServerConnection::Take(const message::Ready& ready) {
+  if (ready.settings != settings_.version || step_ < Step::kPrepares) return;
+  if (own_ && wire_ > kWireWithoutLikeness) {
+    why_no_rows_ = WhyUnlike(*own_, ready.likeness.value_or(Likeness()), settings_.policy);
+  }
+  if (!why_no_rows_.empty()) {
+    LogWarning("no rows are shared with the server: " + why_no_rows_);
+    step_ = Step::kHasModel;
+    return;
+  }
+  step_ = Step::kReady;
+  has_been_ready_ = true;
 }
 
 void ServerConnection::GiveModel() {
@@ -149,7 +174,8 @@ void ServerConnection::AskForSchedule(message::Settings settings, const std::str
   if (has_model()) SendProfile();
 }
 
-void ServerConnection::Use(message::Settings settings) {
+void ServerConnection::Use(message::Settings settings, std::optional<Likeness> own) {
+  own_ = own;
   settings.version = settings_.version + 1;
   const bool prepares = !has_settings_ || NeedsNewState(settings_, settings);
   settings_ = std::move(settings);

@@ -28,16 +28,17 @@ class ServerConnection {
   // A server that takes longer for a frame counts as lost.
   static constexpr std::chrono::seconds kPatience{10};
 
-  // A build's name stands for the bits that it computes. The channel must outlive this.
-  ServerConnection(Channel& channel, const std::string& build, const std::string& robot,
-                   MappedFile model);
+  // `greeting` says who the robot is and which versions of the wire it speaks; its model is set
+  // here. The channel must outlive this.
+  ServerConnection(Channel& channel, message::Hello greeting, MappedFile model);
 
   // Returns the next message about frames, or nothing. Call at least once per frame.
   std::optional<Message> Receive();
 
   // Applies to later frames; sets the version itself. If the frames need another state, the server
-  // is not ready until it has prepared that.
-  void Use(message::Settings settings);
+  // is not ready until it has prepared that. To share rows, give what this side has compiled: if
+  // the server's is not like it, it is not ready for these settings, and why_no_rows says why.
+  void Use(message::Settings settings, std::optional<Likeness> own = {});
   const message::Settings& settings() const { return settings_; }
 
   // Sends a probe each way once the server has the model, to know the link before the first frame.
@@ -66,6 +67,13 @@ class ServerConnection {
   // if it can, or the server has not yet welcomed it.
   std::string WhyNoSharedRows(const Backend& own, const ChangePolicy& policy) const;
 
+  // Why this server and the robot share no rows, as far as was seen by trying; it still takes
+  // pictures.
+  const std::string& why_no_rows() const { return why_no_rows_; }
+
+  // Whether the server speaks only an older version of the wire, and must be greeted in that.
+  bool must_speak_older() const { return must_speak_older_; }
+
   // Whether the server ended the connection, or cannot be talked to, before it was ever ready.
   bool has_refused() const { return !fault_.empty() && !has_been_ready_; }
 
@@ -84,6 +92,8 @@ class ServerConnection {
   enum class Step : uint8_t { kGreeted, kGivesModel, kHasModel, kPrepares, kReady };
 
   void Take(const Message& received);
+  std::string Take(message::Welcome welcome);
+  void Take(const message::Ready& ready);
   void GiveModel();
   void BeginWithModel();
   void Probe(uint32_t bytes);
@@ -94,7 +104,12 @@ class ServerConnection {
   MappedFile model_;
   uint64_t given_ = 0;  // bytes of the model
   Step step_ = Step::kGreeted;
-  std::string arithmetic_;  // the server's
+  const WireVersions speaks_;
+  uint32_t wire_ = 0;  // as agreed on; 0: not yet
+  bool must_speak_older_ = false;
+  std::string arithmetic_;       // the server's
+  std::optional<Likeness> own_;  // of the settings
+  std::string why_no_rows_;
   message::Settings settings_;
   bool has_settings_ = false;
   bool has_been_ready_ = false;

@@ -10,7 +10,9 @@
 #include "common/base/error.h"
 #include "common/base/failure.h"
 #include "common/base/log.h"
+#include "common/base/printable.h"
 #include "common/codec/compressed_text.h"
+#include "common/exec/layout.h"
 #include "common/pair/link_probe.h"
 #include "common/pair/say.h"
 
@@ -22,14 +24,12 @@ constexpr size_t kMostProfileBytes = size_t{64} << 20;
 }  // namespace
 
 Session::Session(Channel& channel, ModelStore& store, SlowWork& slow_work, const Clock& clock,
-                 std::string build, RemoteServer::OnPicture on_picture, Solve solve)
+                 Options options)
     : channel_(channel),
       store_(store),
       slow_work_(slow_work),
       clock_(clock),
-      build_(std::move(build)),
-      on_picture_(std::move(on_picture)),
-      solve_(std::move(solve)) {}
+      options_(std::move(options)) {}
 
 template <typename T>
 T Session::Read(const Message& message) const {
@@ -94,14 +94,17 @@ void Session::NoteDue(const Message& message) {
 void Session::Take(const Message& message) {
   if (Is<message::Bye>(message)) {
     const auto bye = Read<message::Bye>(message);
-    end_ = bye.reason.empty() ? "the robot has left" : bye.reason;
+    end_ = bye.reason.empty() ? "the robot has left" : Printable(bye.reason);
   } else if (Is<message::Probe>(message)) {
     AnswerProbe(channel_, Read<message::Probe>(message));
   } else if (!is_greeted_) {
     if (!Is<message::Hello>(message)) throw InputError("the robot has not said hello");
     TakeHello(Read<message::Hello>(message));
   } else if (Is<message::ModelPiece>(message) && incoming_) {
-    if (incoming_->Take(Read<message::ModelPiece>(message))) incoming_.reset();
+    if (!incoming_->Take(Read<message::ModelPiece>(message))) return;
+    incoming_.reset();
+    arriving_ = {};
+    store_.NoteBringer(key(), model_);
   } else if (Is<message::Settings>(message) && !incoming_) {
     if (split_ && split_->is_open()) return Hold(message);
     TakeSettings(Read<message::Settings>(message));
@@ -135,18 +138,45 @@ void Session::Hold(const Message& message) {
 }
 
 void Session::TakeHello(const message::Hello& hello) {
-  if (hello.build != build_) {
+  const WireVersions& own = options_.speaks;
+  const std::optional<uint32_t> wire = CommonWire(own, hello.speaks);
+  if (!wire) {
     throw InputError(fmt::format(
-        "the server is of build '{}' and the robot of '{}', whose bits may differ: install the "
-        "same on both",
-        build_, hello.build));
+        "the robot speaks version {} of the wire, and this server versions {} to {}: install a "
+        "newer CacheInf on the {}",
+        hello.speaks.newest, own.oldest, own.newest,
+        hello.speaks.newest < own.oldest ? "robot" : "server"));
   }
-  robot_ = hello.robot;
+  wire_ = *wire;
+  robot_ = Printable(hello.robot);
+  token_ = hello.token;
   model_ = hello.model;
   const bool needs_model = !store_.Has(model_);
-  if (needs_model) incoming_.emplace(store_, model_);
+  if (needs_model) {
+    if (options_.accounts != nullptr) {
+      arriving_ = options_.accounts->ArrivingOf(key());
+      arriving_.Take(model_.bytes);
+      store_.MakeRoom(key(), model_, options_.accounts->quotas().disk_bytes);
+    }
+    incoming_.emplace(store_, model_);
+  }
   is_greeted_ = true;
-  Say(channel_, message::Welcome{needs_model, store_.arithmetic()});
+  Say(channel_, message::Welcome{needs_model, store_.arithmetic(), wire_});
+}
+
+// To be called on another thread, that may outlive this.
+std::function<Session::Prepared(const message::Settings& settings)> Session::Preparation() const {
+  return [&store = store_, accounts = options_.accounts, robot = options_.robot, model = model_,
+          talk = talk_](const message::Settings& settings) {
+    Prepared prepared;
+    if (accounts != nullptr) prepared.memory = accounts->MemoryOf(robot.key);
+    prepared.memory.Take(2 * model.bytes);  // in the file's order and in the kernels'
+    prepared.model = store.Get(model, settings, talk->stops, robot.is_trusted);
+    const Graph& graph = prepared.model->graph();
+    // A state that keeps everything, and as much for what moves or keeps nothing.
+    prepared.memory.Take(2 * sizeof(float) * PlanLayout(graph, {}, Keep::kAll).arena_floats);
+    return prepared;
+  };
 }
 
 void Session::TakeSettings(const message::Settings& settings) {
@@ -154,15 +184,19 @@ void Session::TakeSettings(const message::Settings& settings) {
   settings_ = settings;
   if (!prepares) {
     split_->Use(settings);
-    Say(channel_, message::Ready{settings.version});
-    return;
+    return SayReady();
   }
   split_.reset();
   remote_.reset();
-  preparing_ = slow_work_.Begin<std::shared_ptr<const CompiledModel>>(
-      [&store = store_, model = model_, settings, talk = talk_] {
-        return store.Get(model, settings, talk->stops);
-      });
+  memory_ = {};
+  preparing_ =
+      slow_work_.Begin<Prepared>([prepare = Preparation(), settings] { return prepare(settings); });
+}
+
+void Session::SayReady() {
+  message::Ready ready{settings_->version};
+  if (split_ && wire_ > kWireWithoutLikeness) ready.likeness = split_->likeness();
+  Say(channel_, ready);
 }
 
 bool Session::FinishPreparing() {
@@ -170,24 +204,25 @@ bool Session::FinishPreparing() {
                        preparing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   if (!is_done) return false;
   // Here, since other sessions' states of this model run on this thread.
-  std::shared_ptr<const CompiledModel> model = preparing_.get();
+  auto [model, memory] = preparing_.get();
+  memory_ = std::move(memory);
   if (settings_->mode == message::Settings::Mode::kSplit) {
     split_ = std::make_unique<SplitServer>(std::move(model), *settings_, channel_, clock_);
   } else {
-    remote_ =
-        std::make_unique<RemoteServer>(std::move(model), *settings_, channel_, clock_, on_picture_);
+    remote_ = std::make_unique<RemoteServer>(std::move(model), *settings_, channel_, clock_,
+                                             options_.on_picture);
   }
-  Say(channel_, message::Ready{settings_->version});
+  SayReady();
   return true;
 }
 
 void Session::TakeProfile(message::Profile profile) {
-  if (!solve_) return;
+  if (!options_.solve) return;
   if (solving_.valid()) {
     next_profile_ = std::move(profile);
     return;
   }
-  solving_ = slow_work_.Begin<std::string>([&store = store_, solve = solve_, model = model_,
+  solving_ = slow_work_.Begin<std::string>([prepare = Preparation(), solve = options_.solve,
                                             profile = std::move(profile), talk = talk_] {
     std::string text;
     if (const char* const fault = DecompressText(profile.profile, kMostProfileBytes, &text)) {
@@ -197,8 +232,8 @@ void Session::TakeProfile(message::Profile profile) {
       const std::lock_guard lock(talk->mutex);
       talk->rough = schedule;
     };
-    return solve(store.Get(model, profile.settings, talk->stops), profile.settings, text,
-                 send_rough, talk->stops);
+    const Prepared prepared = prepare(profile.settings);
+    return solve(prepared.model, profile.settings, text, send_rough, talk->stops);
   });
 }
 

@@ -11,9 +11,11 @@
 
 #include "common/base/clock.h"
 #include "common/link/channel.h"
+#include "common/link/link.h"
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
 #include "common/pair/remote_server.h"
+#include "common/pair/robot_accounts.h"
 #include "common/pair/slow_work.h"
 #include "common/pair/split_server.h"
 
@@ -23,7 +25,7 @@ namespace cacheinf {
 // of each session in turn on the computing thread, so robots share it stage by stage. Nothing here
 // waits, not even the end: models are read and packed, and schedules solved, as SlowWork.
 //
-//   Session session(channel, store, slow_work, clock, build);  // the channel pumps on its thread
+//   Session session(channel, store, slow_work, clock);  // the channel pumps on its thread
 //   while (!session.is_over()) {
 //     if (!session.Advance()) channel.WaitForMessage(soon);
 //   }
@@ -38,10 +40,19 @@ class Session {
                                 const std::function<void(const std::string& schedule)>& send_rough,
                                 const std::atomic<bool>& stop)>;
 
-  // A build's name stands for the bits that it computes. Without `solve`, a robot that asks for a
-  // schedule gets none. All references must outlive this, and `store` must outlive `slow_work`.
+  struct Options {
+    RemoteServer::OnPicture on_picture = {};
+    Solve solve = {};                   // none: a robot that asks for a schedule gets none
+    Link::Peer robot = {};              // as its link says
+    RobotAccounts* accounts = nullptr;  // null: robots may take what they like
+    WireVersions speaks = kWire;
+  };
+
+  // All references must outlive this, and `store` and the accounts must outlive `slow_work`.
   Session(Channel& channel, ModelStore& store, SlowWork& slow_work, const Clock& clock,
-          std::string build, RemoteServer::OnPicture on_picture = {}, Solve solve = {});
+          Options options);
+  Session(Channel& channel, ModelStore& store, SlowWork& slow_work, const Clock& clock)
+      : Session(channel, store, slow_work, clock, Options()) {}
   ~Session() { talk_->stops = true; }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -50,9 +61,12 @@ class Session {
   // arrives. Returns whether there was anything to do. Never throws, whatever arrives.
   bool Advance(std::chrono::nanoseconds at_most = {});
 
-  // Whether a robot has been admitted; robot() is its name then.
+  // Whether a robot has been admitted; robot() is its name then, for people and safe to print. Who
+  // it is, its key and the token say: they are the same as long as its process lives.
   bool has_robot() const { return is_greeted_; }
   const std::string& robot() const { return robot_; }
+  const std::string& key() const { return options_.robot.key; }
+  uint64_t token() const { return token_; }
 
   // Ends the session and tells the robot why.
   void Leave(const std::string& reason);
@@ -67,6 +81,7 @@ class Session {
   bool Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);
   void TakeHello(const message::Hello& hello);
   void TakeSettings(const message::Settings& settings);
+  void SayReady();
   void TakeProfile(message::Profile profile);
   void Hold(const Message& message);
   bool FinishPreparing();
@@ -75,6 +90,12 @@ class Session {
 
   template <typename T>
   T Read(const Message& message) const;
+
+  struct Prepared {
+    std::shared_ptr<const CompiledModel> model;
+    RobotAccounts::Share memory;
+  };
+  std::function<Prepared(const message::Settings& settings)> Preparation() const;
 
   // What slow work and the session tell each other; the work may end later.
   struct Talk {
@@ -87,15 +108,17 @@ class Session {
   ModelStore& store_;
   SlowWork& slow_work_;
   const Clock& clock_;
-  const std::string build_;
-  const RemoteServer::OnPicture on_picture_;
-  const Solve solve_;
+  const Options options_;
+  uint32_t wire_ = 0;  // as agreed on
   std::string robot_;
+  uint64_t token_ = 0;
   bool is_greeted_ = false;
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
+  RobotAccounts::Share arriving_;  // of `incoming_`
   std::optional<message::Settings> settings_;
-  std::future<std::shared_ptr<const CompiledModel>> preparing_;
+  std::future<Prepared> preparing_;
+  RobotAccounts::Share memory_;  // of what follows
   // One of them, by the mode of the settings.
   std::unique_ptr<SplitServer> split_;
   std::unique_ptr<RemoteServer> remote_;

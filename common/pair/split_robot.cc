@@ -7,6 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/codec/slice_codec.h"
+#include "common/pair/likeness.h"
 #include "common/pair/say.h"
 
 namespace cacheinf {
@@ -182,7 +183,10 @@ bool SplitRobot::IsReady(const ChangePolicy& policy) {
     connection_.Leave(why_not);
     return false;
   }
-  if (has_new_settings_) connection_.Use(settings_);
+  if (!connection_.why_no_rows().empty()) return false;
+  if (has_new_settings_) {
+    connection_.Use(settings_, LikenessOf(state_, settings_.cuts, settings_.policy));
+  }
   has_new_settings_ = false;
   return connection_.is_ready();
 }

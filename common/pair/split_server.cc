@@ -10,6 +10,7 @@
 #include "common/base/failure.h"
 #include "common/base/log.h"
 #include "common/codec/slice_codec.h"
+#include "common/pair/likeness.h"
 #include "common/pair/say.h"
 
 namespace cacheinf {
@@ -62,6 +63,10 @@ void SplitServer::Use(const message::Settings& settings) {
   CheckSpreads(settings.policy, state_);
   CheckCuts(settings.cuts, state_.graph(), state_.layout());
   settings_ = settings;
+}
+
+Likeness SplitServer::likeness() const {
+  return LikenessOf(state_, settings_.cuts, settings_.policy);
 }
 
 void SplitServer::Take(const message::Frame& frame) {

@@ -32,6 +32,9 @@ class SplitServer {
   // constructor. REQUIRES: no current frame.
   void Use(const message::Settings& settings);
 
+  // Of what the robot must have, too.
+  Likeness likeness() const;
+
   // Whether there is a current frame, whose slices may still arrive. The next frame can be taken
   // once it is done, or if it follows none.
   bool is_open() const { return walk_.is_open(); }

@@ -9,7 +9,9 @@ namespace cacheinf {
 std::string WhyNotExact(const Plan& plan, const PairArithmetic& pair) {
   if (plan.kind == Plan::Kind::kLocal) return "";
   if (!pair.server.empty() && pair.server != pair.robot) {
-    return fmt::format("the robot computes in {}, the server in {}", pair.robot, pair.server);
+    return fmt::format(
+        "the robot computes in {}, the server in {}: give both the same CacheInf and precision",
+        pair.robot, pair.server);
   }
   if (pair.has_foreign) return "LibTorch computes operators of the model, on each machine its way";
   if (!IsLossless(pair.slice_codec)) {

@@ -158,6 +158,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
     situation_.robot_factor = robot_.value();
   }
   was_up_ = link.is_up;
+  shares_rows_ = link.shares_rows;
   situation_.mbit_up = link.is_up ? HopedMbit(link.to_server, link.to_robot) : 0.0;
   situation_.mbit_down = link.is_up ? HopedMbit(link.to_robot, link.to_server) : 0.0;
   situation_.round_trip_ms = link.round_trip_ms;
@@ -187,7 +188,8 @@ const Plan& PlanChooser::Choose(const Link& link) {
 void PlanChooser::ConsiderAll(const CostModel& model) {
   if (keeps_to_nearby_) {
     for (const Plan& plan : nearby_(situation_)) {
-      if (std::isfinite(model.Ms(plan))) Consider(model, plan);
+      const bool may_be = shares_rows_ || plan.kind != Plan::Kind::kSplit;
+      if (may_be && std::isfinite(model.Ms(plan))) Consider(model, plan);
     }
     if (!candidates_.empty()) return;
   }
@@ -202,6 +204,7 @@ void PlanChooser::ConsiderAll(const CostModel& model) {
       Consider(model, {.kind = Plan::Kind::kRemote, .keeps = keeps, .codec = codec.codec});
     }
   }
+  if (!shares_rows_) return;
   for (const Plan& plan : nearby_(situation_)) {
     if (plan.kind == Plan::Kind::kSplit) Consider(model, plan);
   }

@@ -88,6 +88,7 @@ class PlanChooser {
     OneWay to_server = {};
     OneWay to_robot = {};
     double round_trip_ms = 0;
+    bool shares_rows = true;  // whether those that split the network can be followed, too
   };
   const Plan& Choose(const Link& link);
 
@@ -227,7 +228,8 @@ class PlanChooser {
   Factor robot_{kFewestAlone};
   int robot_unused_;     // frames since it was alone, or that was tried
   bool was_up_ = false;  // the link
-  Median queue_ms_;      // the server's
+  bool shares_rows_ = true;
+  Median queue_ms_;  // the server's
   int server_unused_ = 0;
   Factor server_;
   Factor link_;

@@ -72,7 +72,7 @@ class RobotContender final : public Contender {
   RobotContender(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, int every,
                  const std::vector<KnownSmaller>& smaller)
       : config_(config),
-        robot_(std::move(model), config, clock_, ConnectToServer(), ModelsOf(smaller)),
+        robot_(std::move(model), config, clock_, ConnectToServers(), ModelsOf(smaller)),
         every_(every) {
     Introduce(smaller, robot_);
   }
@@ -260,7 +260,7 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
                       const std::vector<KnownSmaller>& smaller, const std::vector<Frame>& clip,
                       const std::function<bool()>& stop, const CellLength& length) {
   const SteadyClock clock;
-  Robot robot(model, config, clock, ConnectToServer(), ModelsOf(smaller));
+  Robot robot(model, config, clock, ConnectToServers(), ModelsOf(smaller));
   Introduce(smaller, robot);
   int64_t first = 0;
   for (; first < kFramesToChoose; ++first) {

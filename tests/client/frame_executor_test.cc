@@ -65,7 +65,7 @@ TEST_F(FrameExecutorTest, AnExactRobotThatSendsLossyPicturesIsWarned) {
     config.server.codec = codec;
     testing::internal::CaptureStderr();
     SetLogLevel(LogLevel::kWarning);
-    const FrameExecutor executor(model_, config, clock_, clock_, [] { return nullptr; });
+    const FrameExecutor executor(model_, config, clock_, clock_, {[] { return nullptr; }});
     SetLogLevel(LogLevel::kOff);
     return testing::internal::GetCapturedStderr();
   };

@@ -44,7 +44,7 @@ class LadderTest : public testing::Test {
 
   // A robot that predicts so many milliseconds for an operator.
   void MakeRobot(double first_ms, double small_ms) {
-    robot_.emplace(Model(config_), config_, clock_, ConnectToServer(),
+    robot_.emplace(Model(config_), config_, clock_, ConnectToServers(),
                    SmallerModels{{"small", Model(small_config_)}});
     robot_->WantSchedule(Profiles(first_ms).robot);
     robot_->AddProfile("small", Profiles(small_ms).robot);
@@ -131,7 +131,7 @@ TEST_F(LadderTest, AModelForAnotherTaskIsRefused) {
   RobotConfig other = small_config_;
   other.model_config.decoder.kind = DecoderConfig::Kind::kKeypoints;
   const auto refusal = RefusalOf([&] {
-    Robot(Model(config_), config_, clock_, ConnectToServer(),
+    Robot(Model(config_), config_, clock_, ConnectToServers(),
           SmallerModels{{"points", Model(other)}});
   });
   EXPECT_NE(refusal.find("model points cannot answer in place of the first model: "),

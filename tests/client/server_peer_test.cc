@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -23,6 +25,7 @@
 #include "common/pair/say.h"
 #include "tests/client/demo_config.h"
 #include "tests/link/loopback.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -44,8 +47,20 @@ class ServerPeerTest : public testing::Test {
   static void MeetAndLose(ServerPeer& peer) {
     ServerConnection* const met = peer.Poll();
     ASSERT_NE(met, nullptr);
+    WaitForLoss(peer, *met);
+  }
+
+  static void WaitForLoss(ServerPeer& peer, ServerConnection& met) {
     while (!peer.is_lost()) {
-      (void)met->Receive();
+      (void)met.Receive();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+
+  static Message Received(Channel& channel) {
+    while (true) {
+      if (std::optional<Message> message = channel.Receive()) return *std::move(message);
+      EXPECT_EQ(channel.fault(), "");
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
@@ -54,8 +69,203 @@ class ServerPeerTest : public testing::Test {
   ManualClock clock_;
 };
 
+// Two servers, whose ends of the links the test holds, on a clock that it moves.
+class TwoServersTest : public ServerPeerTest {
+ protected:
+  struct Server {
+    std::unique_ptr<Channel> channel;
+    bool is_up = true;
+    std::string end;         // of the robot's link, if it is told
+    bool is_silent = false;  // else
+  };
+
+  // A robot's end that a test can cut.
+  class CuttableLink final : public Link {
+   public:
+    CuttableLink(std::unique_ptr<Link> link, const Server& server)
+        : link_(std::move(link)), server_(server) {}
+    bool Send(std::span<const uint8_t> packet) override {
+      return server_.is_silent || link_->Send(packet);
+    }
+    bool Receive(std::vector<uint8_t>* packet) override {
+      return !server_.is_silent && link_->Receive(packet);
+    }
+    void Wait(std::chrono::nanoseconds at_most) override { link_->Wait(at_most); }
+    std::string fault() const override {
+      return server_.end.empty() ? link_->fault() : server_.end;
+    }
+
+   private:
+    const std::unique_ptr<Link> link_;
+    const Server& server_;
+  };
+
+  // The robot's goodbye, on a clock that stands still.
+  void TearDown() override { first_.is_silent = second_.is_silent = false; }
+
+  ConnectToServer To(Server& server) {
+    return [this, &server]() -> std::unique_ptr<Link> {
+      if (!server.is_up) return nullptr;
+      auto [robot, other] = MakeLoopback({}, clock_);
+      server.channel = std::make_unique<Channel>(std::move(other), clock_);
+      server.channel->StartPumping();
+      return std::make_unique<CuttableLink>(std::move(robot), server);
+    };
+  }
+
+  // What a server does that has not got the model: `pieces_` counts the messages of all models.
+  void Serve(Server& server) {
+    while (server.channel) {
+      const std::optional<Message> message = server.channel->Receive();
+      if (!message) return;
+      if (message->kind == static_cast<uint8_t>(message::Kind::kHello)) {
+        Say(*server.channel, message::Welcome{.needs_model = true, .arithmetic = "FP32"});
+      } else if (message->kind == static_cast<uint8_t>(message::Kind::kProfile)) {
+        const std::string name = &server == &first_ ? "first" : "second";
+        Say(*server.channel, message::Schedule{{name.begin(), name.end()}, false});
+      }
+    }
+  }
+
+  // Lets the time pass in frames of 20 ms. Returns the last connection that the robot was given.
+  void Pass(milliseconds time) {
+    for (const auto end = clock_.Now() + time; clock_.Now() < end;) {
+      clock_.Advance(milliseconds(20));
+      Look();
+    }
+  }
+
+  void Look() {
+    for (int i = 0; i < 4; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+      Serve(first_);
+      Serve(second_);
+      if (current_ != nullptr) (void)current_->Receive();
+    }
+    if (peer_.is_lost()) current_ = nullptr;
+    if (ServerConnection* const met = peer_.Poll()) current_ = met;
+  }
+
+  // Whose schedule was taken last.
+  std::string ScheduleOf() {
+    if (auto schedule = peer_.TakeSchedule()) {
+      schedule_ = std::string(schedule->schedule.begin(), schedule->schedule.end());
+    }
+    return schedule_;
+  }
+
+  void MeetBoth() {
+    peer_.AskForSchedule({}, "profile");
+    Pass(milliseconds(2000));
+    ASSERT_NE(current_, nullptr);
+    ASSERT_TRUE(current_->has_model());
+    ASSERT_EQ(ScheduleOf(), "first");
+  }
+
+  // How long the robot is without a server that has the model, and a schedule of the second.
+  std::chrono::nanoseconds TimeWithout() {
+    const auto begin = clock_.Now();
+    do {
+      Pass(milliseconds(20));
+    } while ((current_ == nullptr || !current_->has_model() || ScheduleOf() != "second") &&
+             clock_.Now() < begin + seconds(20));
+    return clock_.Now() - begin;
+  }
+
+  Server first_;
+  Server second_;
+  ServerPeer peer_{{}, graph_, clock_, {To(first_), To(second_)}};
+  ServerConnection* current_ = nullptr;
+  std::string schedule_;
+};
+
+TEST_F(TwoServersTest, TheFirstOfTheListIsTakenEvenIfTheSecondIsThereBefore) {
+  first_.is_up = false;
+  Pass(milliseconds(300));
+  EXPECT_EQ(current_, nullptr);
+  first_.is_up = true;
+  peer_.AskForSchedule({}, "profile");
+  Pass(milliseconds(200));
+  EXPECT_EQ(ScheduleOf(), "first");
+}
+
+TEST_F(TwoServersTest, TheSecondIsTakenIfTheFirstIsNotThere) {
+  first_.is_up = false;
+  peer_.AskForSchedule({}, "profile");
+  Pass(milliseconds(1000));
+  ASSERT_NE(current_, nullptr);
+  EXPECT_EQ(ScheduleOf(), "second");
+}
+
+TEST_F(TwoServersTest, TheSecondHasAllThatItNeedsWhenTheFirstIsKilled) {
+  MeetBoth();
+  first_.end = "the connection was lost";
+  first_.is_up = false;
+  EXPECT_LE(TimeWithout(), milliseconds(100));
+}
+
+TEST_F(TwoServersTest, TheSecondTakesOverFromOneThatIsSilent) {
+  MeetBoth();
+  first_.is_silent = true;
+  const auto without = TimeWithout();
+  EXPECT_GT(without, milliseconds(500)) << "a pause is no death";
+  EXPECT_LE(without, milliseconds(2500));
+}
+
+TEST_F(TwoServersTest, TheFirstIsTakenAgainOnceItHasBeenReadyForAWhile) {
+  MeetBoth();
+  first_.end = "the connection was lost";
+  first_.is_up = false;
+  ASSERT_LE(TimeWithout(), milliseconds(100));
+  first_.end.clear();
+  first_.is_up = true;
+  Pass(milliseconds(4000));
+  EXPECT_EQ(ScheduleOf(), "second");
+  Pass(milliseconds(4000));
+  EXPECT_EQ(ScheduleOf(), "first");
+  ASSERT_NE(current_, nullptr);
+  EXPECT_TRUE(current_->has_model());
+  // It is lost again.
+  first_.end = "the connection was lost";
+  first_.is_up = false;
+  EXPECT_LE(TimeWithout(), milliseconds(100));
+}
+
+TEST_F(TwoServersTest, TheSecondsDeathDoesNotDisturbTheFirst) {
+  MeetBoth();
+  second_.end = "the connection was lost";
+  second_.is_up = false;
+  ServerConnection* const before = current_;
+  Pass(milliseconds(3000));
+  EXPECT_EQ(current_, before);
+  second_.end.clear();
+  second_.is_up = true;
+  Pass(milliseconds(3000));
+  EXPECT_EQ(current_, before);
+  first_.end = "the connection was lost";
+  first_.is_up = false;
+  EXPECT_LE(TimeWithout(), milliseconds(100)) << "it is ready again";
+}
+
+TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
+  const auto refusal = [](const std::string& address, const std::string& keys) {
+    ServerLinkConfig config;
+    config.address = address;
+    config.server_key = keys;
+    return RefusalOf([&] { CheckAddress(config); });
+  };
+  EXPECT_EQ(refusal("tcp://127.0.0.1:1,tcp://localhost:2", ""), "");
+  EXPECT_EQ(refusal("tcp://127.0.0.1:1,mpi:lab", ""),
+            "--server takes a list of tcp://HOST:PORT alone, not \"mpi:lab\"");
+  EXPECT_NE(refusal("tcp://127.0.0.1:1,tcp://127.0.0.1", "").find("is not tcp://HOST:PORT"),
+            std::string::npos);
+  EXPECT_EQ(refusal("tcp://127.0.0.1:1", "a.pub,b.pub"),
+            "--server-key names 2 keys for the 1 servers of --server: give one for each, in the "
+            "same order, or one for all");
+}
+
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
-  ServerPeer peer({}, graph_, clock_, [] { return std::make_unique<CutLink>(); });
+  ServerPeer peer({}, graph_, clock_, {[] { return std::make_unique<CutLink>(); }});
   for (int i = 0; i < 6; ++i) {
     MeetAndLose(peer);
     clock_.Advance(milliseconds(999));
@@ -66,36 +276,78 @@ TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
 
 TEST_F(ServerPeerTest, AServerIsToldWhichOfAProgramsRobotsItMeets) {
   const SteadyClock clock;
+  std::set<uint64_t> tokens;
   const auto name_of = [&](const std::string& robot) {
     ServerLinkConfig config;
     config.robot = robot;
     std::unique_ptr<Channel> server;
-    ServerPeer peer(config, graph_, clock, [&] {
-      auto [ours, theirs] = MakeLoopback({}, clock);
-      server = std::make_unique<Channel>(std::move(theirs), clock);
-      server->StartPumping();
-      return std::move(ours);
-    });
+    ServerPeer peer(config, graph_, clock, {[&] {
+                      auto [ours, theirs] = MakeLoopback({}, clock);
+                      server = std::make_unique<Channel>(std::move(theirs), clock);
+                      server->StartPumping();
+                      return std::move(ours);
+                    }});
     EXPECT_NE(peer.Poll(), nullptr);
     message::Hello hello;
     if (!server->WaitForMessage(clock.Now() + seconds(30))) return hello.robot;
     EXPECT_EQ(message::Decode(server->Receive().value().bytes, &hello), "");
+    tokens.insert(hello.token);
     return hello.robot;
   };
   const std::string machine = name_of("");
   EXPECT_FALSE(machine.empty());
   EXPECT_EQ(name_of("left"), machine + "/left");
+  EXPECT_EQ(name_of("left"), machine + "/left");
+  EXPECT_EQ(tokens.size(), 3u) << "robots of one name are told apart";
+  EXPECT_FALSE(tokens.contains(0));
+}
+
+// As programs do that speak version 8 of the wire alone.
+TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVersion) {
+  std::vector<std::unique_ptr<Channel>> servers;
+  ServerPeer peer({}, graph_, clock_, {[&] {
+                    auto [robot, server] = MakeLoopback({}, clock_);
+                    servers.push_back(std::make_unique<Channel>(std::move(server), clock_));
+                    servers.back()->StartPumping();
+                    return std::move(robot);
+                  }});
+  const auto greeting = [&] {
+    message::Hello hello;
+    const Message received = Received(*servers.back());
+    EXPECT_EQ(message::Decode(received.bytes, &hello), "");
+    return hello.speaks;
+  };
+  for (int i = 0; i < 2; ++i) {  // it may have been replaced by a newer one meanwhile
+    ServerConnection* met = peer.Poll();
+    ASSERT_NE(met, nullptr);
+    EXPECT_EQ(greeting(), kWire);
+    Say(*servers.back(), message::Bye{"a message of kind 'hello' is invalid: the protocol is "
+                                      "another one"});
+    WaitForLoss(peer, *met);
+    met = peer.Poll();
+    ASSERT_NE(met, nullptr);
+    EXPECT_EQ(greeting(), (WireVersions{8, 8}));
+    Say(*servers.back(), message::Welcome{.needs_model = false, .arithmetic = "FP32", .wire = 8});
+    while (!met->has_model()) {
+      (void)met->Receive();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    Say(*servers.back(), message::Bye{"the server stops"});
+    WaitForLoss(peer, *met);
+    EXPECT_EQ(peer.Poll(), nullptr);
+    clock_.Advance(seconds(1));
+  }
 }
 
 TEST_F(ServerPeerTest, AServerThatRefusesIsAskedLessAndLessOften) {
   std::vector<std::unique_ptr<Channel>> servers;
-  ServerPeer peer({}, graph_, clock_, [&] {
-    auto [robot, server] = MakeLoopback({}, clock_);
-    servers.push_back(std::make_unique<Channel>(std::move(server), clock_));
-    servers.back()->StartPumping();
-    Say(*servers.back(), message::Bye{"this server serves nobody"});
-    return std::move(robot);
-  });
+  ServerPeer peer({}, graph_, clock_, {[&] {
+                    auto [robot, server] = MakeLoopback({}, clock_);
+                    servers.push_back(std::make_unique<Channel>(std::move(server), clock_));
+                    servers.back()->StartPumping();
+                    Say(*servers.back(), message::Bye{"this server serves nobody"});
+                    return std::move(robot);
+                  }});
   for (const int pause : {1, 2, 4, 8, 10, 10}) {
     MeetAndLose(peer);
     EXPECT_EQ(peer.Poll(), nullptr);

@@ -35,14 +35,14 @@ class InProcessServer {
   InProcessServer& operator=(const InProcessServer&) = delete;
 
   // A new link each time, as a robot wants it.
-  ConnectToServer connect() {
-    return [this] {
+  ConnectToServers connect() {
+    return {[this] {
       auto [robot, server] = MakeLoopback(script_, clock_);
       cut_ = std::make_shared<std::atomic<Cut>>(Cut::kNone);
       const std::lock_guard lock(mutex_);
       arriving_.push_back(std::make_unique<Mortal>(std::move(server), cut_, kNeverHeld));
       return std::make_unique<Mortal>(std::move(robot), cut_, is_held_);
-    };
+    }};
   }
 
   // Of the links to come.

@@ -68,12 +68,15 @@ inline std::vector<std::string> MessageSeeds() {
   remote.shared.cache.change_scales = {1.0, 0.5};
   remote.shared.most_scores = 5;
   return {
-      Seed(Hello{.build = "0.1.0 avx512", .model = {0x1234567890abcdef, 4096}, .robot = "rover"}),
+      Seed(Hello{.model = {0x1234567890abcdef, 4096}, .robot = "rover", .token = 99}),
+      Seed(Hello{.speaks = {8, 8}, .model = {0x1234567890abcdef, 4096}, .robot = "rover"}),
       Seed(Welcome{true, "exact FP32"}),
       Seed(ModelPiece{64, {1, 2, 3}}),
       Seed(SplitSettings()),
       Seed(std::move(remote)),
+      Seed(Welcome{false, "exact FP32", 8}),
       Seed(Ready{7}),
+      Seed(Ready{8, Likeness{5, 6}}),
       Seed(std::move(whole)),
       Seed(std::move(refresh)),
       Seed(Frame{.decision = ChangedDecision(), .follows = 40, .committed = 40}),

@@ -33,14 +33,54 @@ TEST(MessagesTest, WhatIsReadIsWhatWasWritten) {
   }
 }
 
-// A robot and a server of different builds must understand each other: if this fails, raise
-// Hello::kProtocol, unless all that has gone is a key of the configuration that travels as JSON.
-TEST(MessagesTest, BytesAreThoseOfTheProtocol) {
+// A robot and a server of different releases must understand each other: if this fails, raise
+// kWire.newest, unless all that has gone is a key of the configuration that travels as JSON.
+TEST(MessagesTest, BytesAreThoseOfTheWiresNewestVersion) {
+  EXPECT_EQ(kWire.newest, 9u);
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const std::string& seed : MessageSeeds()) {
     for (const char byte : seed) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   }
-  EXPECT_EQ(hash, 0xf94b94deba5df79e);
+  EXPECT_EQ(hash, 0x5fb8773140d6837e);
+}
+
+TEST(MessagesTest, AGreetingOfTheVersionBeforeIsRead) {
+  Hello hello = {.speaks = {8, 8}, .model = {17, 4096}, .robot = "rover", .token = 5};
+  const std::vector<uint8_t> bytes = Encode(hello);
+  // As programs wrote it that spoke version 8 alone.
+  const std::string as_before = std::string("\x8\0\0\0\5\0\0\0", 8) + "0.1.0" +
+                                std::string("\x11\0\0\0\0\0\0\0\0\x10\0\0\0\0\0\0", 16) +
+                                std::string("\5\0\0\0", 4) + "rover";
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), as_before);
+  ASSERT_EQ(Decode(bytes, &hello), "");
+  EXPECT_EQ(hello.speaks, (WireVersions{8, 8}));
+  EXPECT_EQ(hello.model, (Fingerprint{17, 4096}));
+  EXPECT_EQ(hello.robot, "rover");
+  EXPECT_EQ(hello.token, 0u);
+
+  Welcome welcome;
+  const std::vector<uint8_t> short_one = Encode(Welcome{true, "FP32", 8});
+  EXPECT_EQ(short_one.size(), 1 + 4 + 4u);
+  ASSERT_EQ(Decode(short_one, &welcome), "");
+  EXPECT_EQ(welcome.wire, 8u);
+  EXPECT_EQ(Encode(Ready{7}).size(), sizeof(int64_t));
+}
+
+TEST(MessagesTest, WhatALaterVersionAppendsToAGreetingIsLeft) {
+  for (const uint32_t newest : {kWire.newest, kWire.newest + 1}) {
+    std::vector<uint8_t> bytes =
+        Encode(Hello{.speaks = {kWire.newest, newest}, .robot = "rover", .token = 5});
+    bytes.push_back(1);
+    Hello hello;
+    EXPECT_EQ(Decode(bytes, &hello).empty(), newest > kWire.newest);
+    EXPECT_EQ(hello.token, 5u);
+  }
+  // Where no version is common, only the versions are read.
+  Hello hello;
+  std::vector<uint8_t> bytes = Encode(Hello{.speaks = {kWire.newest + 1, kWire.newest + 2}});
+  bytes.push_back(1);
+  EXPECT_EQ(Decode(bytes, &hello), "");
+  EXPECT_EQ(hello.speaks, (WireVersions{kWire.newest + 1, kWire.newest + 2}));
 }
 
 TEST(MessagesTest, AFrameIsItsDecision) {
@@ -118,10 +158,6 @@ TEST(MessagesTest, AServerPreparesAgainIfItKeepsOrComputesDifferently) {
 }
 
 TEST(MessagesTest, FieldsAreChecked) {
-  Hello hello;
-  hello.protocol = Hello::kProtocol + 1;
-  EXPECT_EQ(Refusal(hello), "a message of kind 'hello' is invalid: the protocol is another one");
-
   const auto refused = [](auto change) {
     Frame frame{.decision = ChangedDecision(), .follows = 40, .committed = 40};
     change(frame);

@@ -45,9 +45,9 @@ struct Guest {
         RemoteServer::OnPicture on_picture = {}, const SlowSide::Nap& server_nap = {})
       : channels(script),
         server_side(channels.clock, server_nap),
-        session(channels.server, store, slow_work, server_side.clock(), kBuild,
-                std::move(on_picture)),
-        connection(channels.robot, kBuild, "rover", PackForServers(graph)),
+        session(channels.server, store, slow_work, server_side.clock(),
+                {.on_picture = std::move(on_picture)}),
+        connection(channels.robot, {.robot = "rover"}, PackForServers(graph)),
         robot(connection, graph, channels.clock, settings, ParsePictureCodec(codec)) {
     while (!robot.IsReady()) {
       session.Advance();

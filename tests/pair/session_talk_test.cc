@@ -1,6 +1,7 @@
 // What precedes a session's frames and goes on beside them: greeting, model, schedule, probes, and
 // the end.
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #include "common/model/graph/pack.h"
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
+#include "common/pair/robot_accounts.h"
 #include "common/pair/say.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/session.h"
@@ -36,6 +38,7 @@
 #include "tests/model/model_builder.h"
 #include "tests/pair/message_seeds.h"
 #include "tests/pair/session_world.h"
+#include "tests/testing/by_winograd.h"
 
 namespace cacheinf {
 namespace {
@@ -274,7 +277,7 @@ TEST_F(SessionTest, ProbingNeedsNoHello) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("20mbit,3ms");
   ChannelPair channels(Shaped("20mbit,3ms"));
-  Session session(channels.server, world.store(), world.slow_work(), channels.clock, "these bits");
+  Session session(channels.server, world.store(), world.slow_work(), channels.clock);
   Say(channels.robot, message::Probe{1000, {1, 2, 3}});
   const bool has_come = channels.RunUntil([&] {
     session.Advance();
@@ -301,49 +304,182 @@ Graph WithForeignOperator() {
   return builder.Finish({builder.Op(foreign, {x})});
 }
 
-TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsRobots) {
+// Lets a robot use a model, or only ask for its schedule. Returns what it is told in the end.
+std::string ToldWhenBringing(const Graph& graph, ModelStore& store, bool only_asks,
+                             Session::Options options) {
+  ChannelPair channels{LoopbackScript()};
+  SlowWork slow_work;
+  options.solve = [](const auto&, const message::Settings&, const std::string&, const auto&,
+                     const std::atomic<bool>&) { return std::string("solved"); };
+  Session session(channels.server, store, slow_work, channels.clock, std::move(options));
+  ServerConnection connection(channels.robot, {.robot = "rover"}, PackForServers(graph));
+  if (only_asks) {
+    connection.AskForSchedule({}, "profile");
+  } else {
+    connection.Use({});
+  }
+  for (int i = 0; i < 300 && connection.fault().empty() && !connection.is_ready(); ++i) {
+    session.Advance();
+    (void)connection.Receive();
+    channels.RunFor(milliseconds(1));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return connection.fault();
+}
+
+TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsIt) {
   const Graph graph = WithForeignOperator();
-  const Session::Solve solve = [](const auto&, const message::Settings&, const std::string&,
-                                  const auto&,
-                                  const std::atomic<bool>&) { return std::string("solved"); };
-  for (const bool trusts : {false, true}) {
-    for (const bool only_asks : {false, true}) {
-      SCOPED_TRACE(testing::Message() << "trusts " << trusts << ", only asks " << only_asks);
-      ModelStore store(
-          folder_, [] { return std::make_unique<CpuBackend>(); }, nullptr, trusts);
-      ChannelPair channels{LoopbackScript()};
-      SlowWork slow_work;
-      Session session(channels.server, store, slow_work, channels.clock, "these bits", {}, solve);
-      ServerConnection connection(channels.robot, "these bits", "rover", PackForServers(graph));
-      if (only_asks) {
-        connection.AskForSchedule({}, "profile");
-      } else {
-        connection.Use({});
+  for (const bool trusts_all : {false, true}) {
+    for (const bool trusts_it : {false, true}) {
+      for (const bool only_asks : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "trusts all " << trusts_all << ", it " << trusts_it
+                                        << ", only asks " << only_asks);
+        ModelStore store(
+            folder_, [] { return std::make_unique<CpuBackend>(); }, nullptr, trusts_all);
+        const std::string told = ToldWhenBringing(
+            graph, store, only_asks, {.robot = {.key = "arm", .is_trusted = trusts_it}});
+        const bool may_run = trusts_all || trusts_it;
+        EXPECT_EQ(told.find("LibTorch cannot read") != told.npos, may_run && !only_asks) << told;
+        EXPECT_EQ(told.find("write \"trusted\" behind this robot's name") != told.npos, !may_run)
+            << told;
       }
-      for (int i = 0; i < 300 && connection.fault().empty(); ++i) {
-        session.Advance();
-        (void)connection.Receive();
-        channels.RunFor(milliseconds(1));
-        std::this_thread::sleep_for(milliseconds(1));
-      }
-      const std::string& fault = connection.fault();
-      const bool has_reached_libtorch = fault.find("LibTorch cannot read") != fault.npos;
-      EXPECT_EQ(has_reached_libtorch, trusts && !only_asks) << fault;
-      EXPECT_EQ(fault.find("start it with --trust-robots") != fault.npos, !trusts) << fault;
     }
   }
 }
 
-TEST_F(SessionTest, ServersOfOtherBitsAreRefused) {
+TEST_F(SessionTest, AModelThatNeedsMoreThanTheKeysMemoryIsRefusedInASentence) {
+  const auto graph = MakeNetwork(Yolo(), kHeight, kWidth);
+  const SteadyClock clock;
+  for (const uint64_t bytes : {uint64_t{1} << 10, uint64_t{4} << 30}) {
+    RobotAccounts accounts({.memory_bytes = bytes, .disk_bytes = 1 << 30}, clock);
+    ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+    const std::string told =
+        ToldWhenBringing(*graph, store, false, {.robot = {.key = "arm"}, .accounts = &accounts});
+    EXPECT_EQ(told.find("start the server with a larger --robot-memory-mb") != told.npos,
+              bytes == 1 << 10)
+        << told;
+    EXPECT_EQ(ToldWhenBringing(*graph, store, false, {.accounts = &accounts}), "") << "no key";
+  }
+}
+
+TEST_F(SessionTest, ModelsOfAKeyMakeRoomForOthersOfItAndForNobodyElses) {
+  ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+  const SteadyClock clock;
+  std::vector<Graph> graphs;
+  std::vector<message::Fingerprint> models;
+  for (int i = 0; i < 3; ++i) {
+    graphs.push_back(*MakeNetwork(Yolo(), kHeight, kWidth));
+    graphs.back().name = "model " + std::to_string(i);
+    const MappedFile pack = PackForServers(graphs.back());
+    models.push_back({PackChecksum({pack.data.get(), pack.size}), pack.size});
+  }
+  const auto is_kept = [&](size_t i) {
+    return std::filesystem::exists(
+        folder_ / fmt::format("{:016x}-{}.cacheinf", models[i].checksum, models[i].bytes));
+  };
+  // For two of them.
+  RobotAccounts accounts({.memory_bytes = uint64_t{4} << 30, .disk_bytes = models[0].bytes * 5 / 2},
+                         clock);
+  const auto bring = [&](int i, const std::string& key) {
+    std::this_thread::sleep_for(milliseconds(20));  // files have their times
+    return ToldWhenBringing(graphs[static_cast<size_t>(i)], store, false,
+                            {.robot = {.key = key}, .accounts = &accounts});
+  };
+  EXPECT_EQ(bring(0, "arm"), "");
+  EXPECT_EQ(bring(1, "arm"), "");
+  EXPECT_EQ(bring(0, "arm"), "");  // used again
+  EXPECT_EQ(bring(2, "leg"), "");
+  EXPECT_TRUE(is_kept(0) && is_kept(1) && is_kept(2));
+  graphs.push_back(*MakeNetwork(Yolo(), kHeight, kWidth));
+  graphs.back().name = "model 3";
+  EXPECT_EQ(bring(3, "arm"), "");
+  EXPECT_TRUE(is_kept(0));
+  EXPECT_FALSE(is_kept(1)) << "it was not used for the longest time";
+  EXPECT_TRUE(is_kept(2)) << "another robot's";
+
+  RobotAccounts small({.memory_bytes = uint64_t{4} << 30, .disk_bytes = 1000}, clock);
+  const std::string told =
+      ToldWhenBringing(graphs[1], store, false, {.robot = {.key = "arm"}, .accounts = &small});
+  EXPECT_NE(told.find("start the server with a larger --robot-disk-mb"), told.npos) << told;
+  EXPECT_TRUE(is_kept(0));
+}
+
+TEST_F(SessionTest, ARobotsNameIsForPeopleAndWritesNoEscapeCodes) {
+  ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
+  const auto graph = MakeNetwork(Yolo(), kHeight, kWidth);
+  ChannelPair channels{LoopbackScript()};
+  SlowWork slow_work;
+  Session session(channels.server, store, slow_work, channels.clock);
+  ServerConnection connection(channels.robot, {.robot = "a\x1b[2J\nb", .token = 7},
+                              PackForServers(*graph));
+  channels.RunUntil([&] { return session.Advance() && session.has_robot(); });
+  EXPECT_EQ(session.robot(), "a\\x1b[2J\\x0ab");
+  EXPECT_EQ(session.token(), 7u);
+  connection.Leave("it is\x1b[2J over");
+  channels.RunUntil([&] { return session.Advance() && session.is_over(); });
+  EXPECT_EQ(session.end(), "it is\\x1b[2J over");
+}
+
+TEST_F(SessionTest, OldAndNewSidesGoOnInTheNewestVersionThatBothSpeak) {
   SessionWorld world(Yolo(), folder_);
-  world.Connect("", "other bits");
-  world.AnswerUntilReady();
-  EXPECT_EQ(world.connection().fault(),
-            "the server is of build 'these bits' and the robot of 'other bits', whose bits may "
-            "differ: install the same on both");
-  EXPECT_TRUE(world.session().is_over());
-  world.Answer();  // alone
-  EXPECT_EQ(world.robot().counts().together, 0);
+  const WireVersions older = {kWire.oldest, kWire.oldest};
+  const WireVersions newer = {kWire.newest, kWire.newest + 1};
+  for (const auto& [robot, server] :
+       {std::pair(kWire, kWire), {older, kWire}, {kWire, newer}, {newer, kWire}}) {
+    SCOPED_TRACE(testing::Message() << robot.newest << " and " << server.newest);
+    world.SetServerSpeaks(server);
+    world.Connect("", robot);
+    world.AnswerUntilReady();
+    EXPECT_EQ(world.connection().fault(), "");
+    for (int i = 0; i < 3; ++i) world.Answer();
+    EXPECT_GT(world.robot().counts().together, 2);
+  }
+}
+
+TEST_F(SessionTest, WhoSpeaksNoCommonVersionIsToldWhichSideIsOld) {
+  SessionWorld world(Yolo(), folder_);
+  const auto refusal = [&](const WireVersions& robot) {
+    world.Connect("", robot);
+    world.AnswerUntilReady();
+    EXPECT_TRUE(world.session().is_over());
+    world.Answer();  // alone
+    EXPECT_EQ(world.robot().counts().together, 0);
+    return world.connection().fault();
+  };
+  EXPECT_EQ(refusal({7, 7}),
+            "the robot speaks version 7 of the wire, and this server versions 8 to 9: install a "
+            "newer CacheInf on the robot");
+  EXPECT_EQ(refusal({10, 11}),
+            "the robot speaks version 11 of the wire, and this server versions 8 to 9: install a "
+            "newer CacheInf on the server");
+}
+
+// As a release would whose kernels sum otherwise, although it says nothing of it.
+TEST_F(SessionTest, RowsAreSharedUnderThePolicyExactOnlyIfBothSidesComputeTheSameBits) {
+  for (const bool is_exact : {true, false}) {
+    SCOPED_TRACE(is_exact);
+    ChangePolicy policy;
+    if (!is_exact) policy.kind = ChangePolicy::Kind::kFixed;
+    SessionWorld world(Yolo(), folder_, policy, std::make_unique<CpuBackend>,
+                       [](Graph& graph, bool /*takes_fastest*/, const std::atomic<bool>& /*stop*/) {
+                         SetSchemes(graph, WinogradWhereItApplies(graph));
+                       });
+    world.Connect();
+    for (int i = 0; i < 500 && world.connection().why_no_rows().empty() &&
+                    world.robot().counts().together == 0;
+         ++i) {
+      world.Answer();
+      world.TakeTurns(20);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_EQ(world.robot().counts().together > 0, !is_exact);
+    EXPECT_EQ(world.connection().why_no_rows(),
+              is_exact ? "the server's CacheInf does not compute the same bits: install the same "
+                         "on both"
+                       : "");
+    EXPECT_EQ(world.connection().fault(), "") << "pictures may still be sent";
+    EXPECT_TRUE(world.connection().has_model());
+  }
 }
 
 TEST_F(SessionTest, ALeavingSideTellsTheOther) {

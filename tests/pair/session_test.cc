@@ -377,7 +377,8 @@ TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
   world.AnswerUntilReady();
   EXPECT_EQ(world.connection().fault(),
             "the policy exact does not share rows between two arithmetics, and the robot computes "
-            "in exact FP32, the server in cuda-emulated-tf32 of compute capability 8.0");
+            "in exact FP32, arithmetic 1, the server in cuda-emulated-tf32 of compute capability "
+            "8.0, arithmetic 1: give both the same CacheInf and precision");
   for (int i = 0; i < 5; ++i) world.Answer();  // alone
   // The server may still be preparing what it was asked for before.
   for (int turn = 0; turn < 10000 && !world.session().is_over(); ++turn) {
@@ -436,7 +437,7 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
 TEST_F(SessionTest, WhenTheLinkDiesTheRobotAnswersAlone) {
   SessionWorld world(Yolo(), folder_);
   for (int round = 0; round < 10; ++round) {
-    world.Connect("20mbit,3ms", kBuild, milliseconds(200 + 7 * round));
+    world.Connect("20mbit,3ms", kWire, milliseconds(200 + 7 * round));
     world.AnswerUntilReady();
     if (!world.connection().fault().empty()) continue;
     world.robot().SetCuts({{world.places()[3], 500}});
@@ -459,7 +460,7 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
   std::thread server([&] {
     ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
     SlowWork slow_work;
-    Session session(server_channel, store, slow_work, clock, kBuild);
+    Session session(server_channel, store, slow_work, clock);
     while (!session.is_over()) {
       if (!session.Advance()) server_channel.WaitForMessage(clock.Now() + milliseconds(10));
     }
@@ -470,7 +471,7 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
   const auto model = std::make_shared<const CompiledModel>(graph, std::make_unique<CpuBackend>());
   ModelState state(model, {{}, Keep::kAll, false, true});
   ModelState dense(model);
-  ServerConnection connection(robot_channel, kBuild, "rover", PackForServers(*graph));
+  ServerConnection connection(robot_channel, {.robot = "rover"}, PackForServers(*graph));
   message::Settings settings;
   settings.cuts = {{graph->operators[2].outputs[0], 500}};
   SplitRobot robot(connection, state, clock, settings);

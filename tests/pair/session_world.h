@@ -47,7 +47,7 @@ class SessionWorld {
         places_(PlacesOfCuts(state_)) {}
 
   // Makes a new link, with a new session behind it.
-  void Connect(const std::string& shape = "", const std::string& build = kBuild,
+  void Connect(const std::string& shape = "", const WireVersions& speaks = kWire,
                std::optional<std::chrono::nanoseconds> death = {}) {
     robot_.reset();
     connection_.reset();
@@ -61,8 +61,9 @@ class SessionWorld {
     server_side_.emplace(channels_->clock, server_nap_);
     session_ =
         std::make_unique<Session>(channels_->server, store_, slow_work_, server_side_->clock(),
-                                  kBuild, RemoteServer::OnPicture(), solve_);
-    connection_ = std::make_unique<ServerConnection>(channels_->robot, build, "rover", pack_);
+                                  Session::Options{.solve = solve_, .speaks = server_speaks_});
+    connection_ = std::make_unique<ServerConnection>(
+        channels_->robot, message::Hello{.speaks = speaks, .robot = "rover"}, pack_);
     MakeRobot();
   }
 
@@ -82,6 +83,8 @@ class SessionWorld {
 
   // Takes effect at the next Connect, too.
   void SolveBy(Session::Solve solve) { solve_ = std::move(solve); }
+
+  void SetServerSpeaks(const WireVersions& speaks) { server_speaks_ = speaks; }
 
   // Lets everything but the robot go on for a moment.
   void Turn() {
@@ -206,6 +209,7 @@ class SessionWorld {
   SlowSide::Nap robot_nap_;
   SlowSide::Nap server_nap_;
   Session::Solve solve_;
+  WireVersions server_speaks_ = kWire;
   std::chrono::nanoseconds others_time_{0};
   const std::vector<int> places_;
   std::unique_ptr<ChannelPair> channels_;

@@ -51,7 +51,9 @@ TEST(Exactness, AnotherArithmeticLeavesOnlyTheRobot) {
   PairArithmetic pair = kEqual;
   pair.server = "TF32";
   for (const Plan& plan : {Remote("raw"), Split()}) {
-    EXPECT_EQ(WhyNotExact(plan, pair), "the robot computes in exact FP32, the server in TF32");
+    EXPECT_EQ(WhyNotExact(plan, pair),
+              "the robot computes in exact FP32, the server in TF32: give both the same CacheInf "
+              "and precision");
   }
   EXPECT_EQ(WhyNotExact({.keeps = false}, pair), "");
   pair.server = "";

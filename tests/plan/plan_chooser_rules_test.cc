@@ -342,6 +342,22 @@ TEST(PlanChooser, SplitsNothingWhereRowsAreNotShared) {
   }
 }
 
+TEST(PlanChooser, SplitsNothingWithAServerThatSharesNoRows) {
+  const ProfilePair pair = ProfilesWhereSplitsWin();
+  const Plan split = {.kind = Plan::Kind::kSplit, .keeps = false, .cuts = {{-1, 0}}};
+  PlanChooser chooser(pair.robot, pair.server,
+                      [&](const Situation&) { return std::vector<Plan>{split}; });
+  Settled(chooser, kFast, 1.0, 10);
+  ASSERT_EQ(chooser.Choose(kFast), split) << chooser.Reason();
+  PlanChooser::Link unlike = kFast;
+  unlike.shares_rows = false;
+  for (int frame = 0; frame < 5; ++frame) {
+    const Plan plan = chooser.Choose(unlike);
+    EXPECT_NE(plan.kind, Plan::Kind::kSplit);
+    chooser.Note(AsPredicted(chooser, plan, 1.0));
+  }
+}
+
 TEST(PlanChooser, ASplitThatDoesNotSayWhatChangedIsNotWhole) {
   const ProfilePair pair = ProfilesWhereSplitsWin();
   const Plan split = {.kind = Plan::Kind::kSplit, .cuts = {{-1, 0}}};

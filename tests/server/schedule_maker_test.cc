@@ -66,8 +66,10 @@ class ScheduleMakerTest : public FolderTest {
       MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
   const message::Settings settings_{};
   Profile robot_;
-  ScheduleMaker maker_{folder_ / "made", RobotConfig::Backend::kCpu, /*threads=*/1, /*slowdown=*/1,
-                       clock_};
+  RobotAccounts accounts_{{.measuring = std::chrono::hours(1)}, clock_};
+  ScheduleMaker maker_{folder_ / "made", RobotConfig::Backend::kCpu,
+                       /*threads=*/1,    /*slowdown=*/1,
+                       clock_,           accounts_};
   std::promise<std::string> rough_;  // the first rough schedule
   std::once_flag is_sent_;
   std::function<void(const std::string&)> send_rough_ = [this](const std::string& text) {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/file.h"
@@ -42,10 +45,13 @@ class Tcp : public FolderTest {
   void List() const { fs::copy_file(Path("arm.pub"), Path("robots")); }
 
   // At the port of the last one, if there was one.
-  std::unique_ptr<Process> StartServer() {
-    auto server = std::make_unique<Process>(
-        Server(folder_ / "models", {"--listen", "tcp://127.0.0.1:" + std::to_string(port_), "--key",
-                                    Path("server.key"), "--robots", Path("robots")}));
+  std::unique_ptr<Process> StartServer(const std::string& models = "models",
+                                       const std::string& program = {}) {
+    Arguments words =
+        Server(folder_ / models, {"--listen", "tcp://127.0.0.1:" + std::to_string(port_), "--key",
+                                  Path("server.key"), "--robots", Path("robots")});
+    if (!program.empty()) words[0] = program;
+    auto server = std::make_unique<Process>(words);
     EXPECT_TRUE(server->HasPrinted("robots may come", kLong)) << server->output();
     const std::string output = server->output();
     const std::string where = "tcp://127.0.0.1:";
@@ -162,6 +168,34 @@ TEST_F(Tcp, TheSummarySaysWhyNoServerWasMet) {
   EXPECT_NE(result.out.find("does not have this robot's key in its list"), result.out.npos);
 }
 
+TEST_F(Tcp, ASecondServerAnswersSoonAfterTheFirstIsKilledOrStopped) {
+  const auto first = StartServer();
+  const std::string first_address = "tcp://127.0.0.1:" + std::to_string(std::exchange(port_, 0));
+  const auto second = StartServer("second");
+  Arguments to_both = ToServer();
+  to_both[1] = first_address + "," + to_both[1];
+  for (const int signal : {SIGSTOP, SIGKILL}) {
+    const std::string name = "outputs" + std::to_string(signal);
+    Process robot(
+        Robot(100'000'000, name, to_both + Arguments{"--mode", "remote", "--codec", "png"}));
+    const fs::path answers = folder_ / (name + ".jsonl");
+    ASSERT_TRUE(robot.HasPrinted("a server is there: " + first_address, kLong)) << robot.output();
+    ASSERT_TRUE(robot.HasPrinted("another server is ready", kLong)) << robot.output();
+    ASSERT_TRUE(AnswersCome(answers, true)) << robot.output();
+    first->Signal(signal);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(robot.HasPrinted(
+        "a server is there: " + to_both[1].substr(first_address.size() + 1), kLong))
+        << robot.output();
+    ASSERT_TRUE(AnswersCome(answers, true, 1)) << robot.output();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin,
+              milliseconds(signal == SIGKILL ? 2000 : 4000));
+    robot.Signal(SIGTERM);
+    EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+    first->Signal(SIGCONT);
+  }
+}
+
 TEST_F(Tcp, TheLinkIsMeasured) {
   const auto server = StartServer();
   const CommandResult result =
@@ -169,6 +203,57 @@ TEST_F(Tcp, TheLinkIsMeasured) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("A robot's estimate:"), std::string::npos) << result.out;
 }
+
+// Robot or server is of the release before: its programs are in $CACHEINF_BEFORE
+// (scripts/internal/build_before).
+class SlowUpgrade : public Tcp {
+ protected:
+  void SetUp() override {
+    if (std::getenv("CACHEINF_BEFORE") == nullptr) {
+      GTEST_SKIP() << "CACHEINF_BEFORE names no folder with programs of the release before";
+    }
+  }
+
+  static std::string ProgramBefore(const std::string& name) {
+    return fs::path(std::getenv("CACHEINF_BEFORE")) / name;
+  }
+
+  // Lets a robot answer twelve frames.
+  std::string RobotWith(bool is_old, const std::string& name, const Arguments& how) {
+    Arguments words = Robot(12, name, ToServer() + Arguments{"--server-wait", "5"} + how);
+    if (is_old) words[0] = ProgramBefore("cacheinf-robot");
+    Process robot(words);
+    EXPECT_EQ(robot.Wait(kLong), 0) << robot.output();
+    EXPECT_EQ(FilesIn(folder_ / name), dense_);
+    return robot.output();
+  }
+
+  int64_t Served(const std::string& name) const {
+    return std::ranges::count_if(LinesOf(folder_ / (name + ".jsonl")), IsServed);
+  }
+
+  // Pictures work; of rows the robot says in a sentence why they are not shared, and answers alone.
+  void ExpectPicturesAlone(bool is_robot_old) {
+    Process dense(Robot(12, "dense", {"--mode", "dense"}));
+    ASSERT_EQ(dense.Wait(kLong), 0) << dense.output();
+    dense_ = FilesIn(folder_ / "dense");
+    const auto server = StartServer("models", is_robot_old ? "" : ProgramBefore("cacheinf-server"));
+    std::string said = RobotWith(is_robot_old, "pictures",
+                                 {"--mode", "remote", "--codec", "png", "--server-mode", "cache"});
+    EXPECT_EQ(Served("pictures"), 12) << said;
+    const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
+    said = RobotWith(is_robot_old, "rows", {"--mode", "split", "--cut", inner + ":0.3"});
+    EXPECT_EQ(Served("rows"), 0) << said;
+    EXPECT_NE(said.find("does not share rows between two arithmetics"), said.npos) << said;
+    EXPECT_EQ(said.find("give both the same CacheInf") != said.npos, !is_robot_old) << said;
+  }
+
+  Files dense_;
+};
+
+TEST_F(SlowUpgrade, AnOlderRobotSendsPicturesToAServerOfThisRelease) { ExpectPicturesAlone(true); }
+
+TEST_F(SlowUpgrade, ARobotOfThisReleaseSendsPicturesToAnOlderServer) { ExpectPicturesAlone(false); }
 
 // Exit code 2, and one sentence.
 void ExpectRefusal(const CommandResult& result, const std::string& sentence) {

@@ -17,7 +17,6 @@ namespace cacheinf {
 
 constexpr int kHeight = 64;
 constexpr int kWidth = 32;
-constexpr const char* kBuild = "these bits";
 
 // Frames as a robot decides them: parts of a random picture change a little or much, or nothing
 // does, or the last change is undone, or the camera moves by whole strides, or a strip is

@@ -194,7 +194,8 @@ template <class Device>
 std::string DeviceBackend<Device>::Arithmetic() const {
   if (options_.precision == cuda::Precision::kExact) return Backend::Arithmetic();
   const cuda::DeviceFacts facts = stream_->device().facts();
-  return name_ + " of " + CapabilityOf(facts) + (facts.has_warpgroups ? " by warpgroups" : "");
+  return name_ + " of " + CapabilityOf(facts) + (facts.has_warpgroups ? " by warpgroups" : "") +
+         ", arithmetic " + std::to_string(kArithmetic);
 }
 
 template <class Device>

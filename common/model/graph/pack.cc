@@ -420,6 +420,26 @@ bool IsPack(std::span<const std::byte> first_bytes) {
          std::memcmp(first_bytes.data(), kMagic.data(), kMagic.size()) == 0;
 }
 
+uint64_t DefinitionChecksum(const Graph& graph) {
+  BlobWriter blobs;
+  DescriptionWriter definition(blobs);
+  for (const Value& value : graph.values) {
+    definition.ShapePart(value.shape);
+    definition.Part(value.type);
+    definition.Part(value.steps);
+  }
+  for (const Operator& op : graph.operators) {
+    definition.AttributesPart(op.attributes);
+    definition.IdsPart(op.inputs);
+    definition.IdsPart(op.outputs);
+  }
+  definition.IdsPart(graph.inputs);
+  definition.IdsPart(graph.outputs);
+  BlockHash hash;
+  hash.Add(definition.bytes().data(), definition.bytes().size());
+  return hash.Value();
+}
+
 uint64_t PackChecksum(std::span<const std::byte> file) {
   FileHead head;
   std::memcpy(&head, file.data(), sizeof(head));
