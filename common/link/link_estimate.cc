@@ -75,8 +75,8 @@ void LinkEstimate::TakePong(const Report& report, Time now, Time late_by) {
   is_pinging_ = false;
   imprecise_pings_ = is_precise ? 0 : (imprecise_pings_ + 1) % kMostPingsInARow;
   // The first one may have waited where nothing looked: for a process that still connects.
-  const bool are_few = round_trip_count_ < round_trips_.size();
-  next_ping_at_ = imprecise_pings_ > 0 ? now : now + (are_few ? kBusyPingInterval : kPingInterval);
+  const bool is_first = round_trip_count_ < 2;
+  next_ping_at_ = imprecise_pings_ > 0 ? now : now + (is_first ? kBusyPingInterval : kPingInterval);
 }
 
 void LinkEstimate::TakeArrival(const Report& report, Time now) {

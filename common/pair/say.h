@@ -16,6 +16,9 @@ inline constexpr int64_t kNoFrame = -1;
 // Limit of an uncoded slice, above any value of ours.
 inline constexpr size_t kMostSliceBytes = size_t{512} << 20;
 
+// What is taken of the reason that a peer gives when it leaves.
+inline constexpr size_t kLongestReason = 500;  // characters
+
 template <typename T>
 Message MessageOf(T message, int64_t frame = kNoFrame) {
   return {static_cast<uint8_t>(T::kKind), frame, Encode(std::move(message))};

@@ -27,7 +27,6 @@ constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 constexpr uint32_t kMostProbeBytes = 256 << 10;
 constexpr std::chrono::seconds kLinkKnown(5);
 constexpr std::chrono::seconds kProbeAgain(1);
-constexpr size_t kLongestReason = 500;
 // What a server says of a greeting that begins with a version which it does not know, if it speaks
 // version 8 of the wire alone.
 constexpr char kOlderServer[] = "a message of kind 'hello' is invalid: the protocol is another one";

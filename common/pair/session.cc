@@ -94,7 +94,7 @@ void Session::NoteDue(const Message& message) {
 void Session::Take(const Message& message) {
   if (Is<message::Bye>(message)) {
     const auto bye = Read<message::Bye>(message);
-    end_ = bye.reason.empty() ? "the robot has left" : Printable(bye.reason);
+    end_ = bye.reason.empty() ? "the robot has left" : Printable(bye.reason, kLongestReason);
   } else if (Is<message::Probe>(message)) {
     AnswerProbe(channel_, Read<message::Probe>(message));
   } else if (!is_greeted_) {

@@ -197,9 +197,11 @@ class ServersModelTest : public FolderTest {
 };
 
 TEST_F(ServersModelTest, IsTheRobotsUnlessAnotherIsNamed) {
-  EXPECT_EQ(Answer(), DenseAnswerOf("eight"));
+  const OutputNumbers of_eight = Answer();
+  EXPECT_EQ(of_eight, DenseAnswerOf("eight"));
   config_.server.model = folder_ / "floats";
-  EXPECT_EQ(Answer(), DenseAnswerOf("floats"));
+  const OutputNumbers of_floats = Answer();
+  EXPECT_EQ(of_floats, DenseAnswerOf("floats"));
   EXPECT_NE(DenseAnswerOf("floats"), DenseAnswerOf("eight"));
 }
 

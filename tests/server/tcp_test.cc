@@ -128,6 +128,7 @@ TEST_F(Tcp, ARobotOutlivesItsServerAndUsesTheNextUntilItsKeyIsStruck) {
 
 TEST_F(Tcp, ARobotHearsWhyItIsNotServedAnyMore) {
   auto server = StartServer();
+  ASSERT_TRUE(ComesTrue([&] { return fs::exists(folder_ / "models"); }));
   fs::remove_all(folder_ / "models");
   Process robot(Robot(100'000'000, "outputs", ToServer() + Arguments{"--mode", "remote"}));
   EXPECT_TRUE(robot.HasPrinted("answers alone: there is no room for a model of", kLong))

@@ -186,6 +186,7 @@ TEST_F(ZmqLinkTest, AServerThatHangsTakesLittleAndMakesNoCallOfTheRobotWait) {
   const Pair pair = Meet(&connector);
   ASSERT_TRUE(pair.robot) << connector.problem();
   server->Signal(SIGSTOP);
+  std::this_thread::sleep_for(milliseconds(50));  // until all of its threads have stopped
   const std::vector<uint8_t> packet(Link::kLargestPacket);
   std::vector<uint8_t> received;
   int sent = 0;
