@@ -35,8 +35,8 @@ using std::chrono::milliseconds;
 using Time = std::chrono::nanoseconds;
 
 constexpr char kScenery[] = "generated:seed=9000040,frames=100000,moving=0.3,width=128,height=96";
-constexpr milliseconds kPeriod(40);
-constexpr milliseconds kDeadline(30);
+constexpr milliseconds kPeriod(80);
+constexpr milliseconds kDeadline(60);
 
 // The demo's scene for ever, one frame a period.
 class Scenery final : public FrameSource {
