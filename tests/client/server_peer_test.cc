@@ -100,8 +100,8 @@ class TwoServersTest : public ServerPeerTest {
     const Server& server_;
   };
 
-  // The robot's goodbye, on a clock that stands still.
-  void TearDown() override { first_.is_silent = second_.is_silent = false; }
+  // On a clock that stands still, a robot that says goodbye waits for ever.
+  void TearDown() override { first_.end = second_.end = "the test is over"; }
 
   ConnectToServer To(Server& server) {
     return [this, &server]() -> std::unique_ptr<Link> {

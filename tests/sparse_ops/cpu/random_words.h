@@ -2,6 +2,7 @@
 #define CACHEINF_TESTS_SPARSE_OPS_CPU_RANDOM_WORDS_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -95,7 +96,8 @@ struct SomePixels {
 // The index of the first word with other bits; -1 if there is none.
 inline int64_t FirstOther(const std::vector<float>& a, const std::vector<float>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
-    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0) return static_cast<int64_t>(i);
+    if (std::bit_cast<uint32_t>(a[i]) != std::bit_cast<uint32_t>(b[i]))
+      return static_cast<int64_t>(i);
   }
   return -1;
 }
