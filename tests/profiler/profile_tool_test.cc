@@ -139,9 +139,10 @@ TEST_F(ProfileToolTest, NamesTheCamerasAndTheCommands) {
   EXPECT_NE(Run("scenes --help").out.find("{handheld,still,travel}"), std::string::npos);
   EXPECT_NE(Run("scenes --out x --camera flying").out.find("{handheld,still,travel}"),
             std::string::npos);
-  EXPECT_EQ(Run("frobnicate").out,
-            "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, check, pack, frames, "
-            "scenes, machine, measure, link\n");
+  EXPECT_EQ(
+      Run("frobnicate").out,
+      "cacheinf-profile: unknown command \"frobnicate\"; commands: inspect, check, pack, frames, "
+      "scenes, machine, measure, link\n");
 }
 
 // Every mistake gives one line and exit code 2.
