@@ -85,6 +85,10 @@ void BenchFrames(const BenchOptions& options, BenchReport* report);
 // layer and in all, and what that costs in agreement.
 void BenchDeepCache(const BenchOptions& options, BenchReport* report);
 
+// Robot and server in two network namespaces with a poor link between them, beside the same with an
+// emulated link: latencies of three modes.
+void BenchBed(const BenchOptions& options, BenchReport* report);
+
 // Networks cut in two between a robot and a server: what would cross at every value and, from that,
 // the best cut for several links and servers, beside the robot alone and JPEG and video of the
 // input. Rows have every cut and codec, the table the best ones.
@@ -94,8 +98,8 @@ void BenchCuts(const BenchOptions& options, BenchReport* report);
 // and after, and how many frames until it is back.
 void BenchFailures(const BenchOptions& options, BenchReport* report);
 
-// What an idle server, connected over MPI, costs a robot that computes alone: turns with it and
-// without it, in pairs, and the median of their ratios with its 95 % interval.
+// What an idle server, connected over MPI or ZeroMQ, costs a robot that computes alone: turns with
+// it and without it, in pairs, and the median of their ratios with its 95 % interval.
 void BenchIdlePeer(const BenchOptions& options, BenchReport* report);
 
 // Videos with changed light, shown to the network as they are and in the light of what is stored:

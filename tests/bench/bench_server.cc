@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <csignal>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -14,12 +15,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string NewServerName() {
+constexpr const char* kThisMachine = "tcp://127.0.0.1:";
+
+std::string NewAddress(bool is_mpi) {
   static int count = 0;
-  return fmt::format("mpi:bench-{}", ++count);
+  return is_mpi ? fmt::format("mpi:bench-{}", ++count) : kThisMachine + std::string("0");
 }
 
-std::vector<std::string> ServerWords(const std::string& name,
+std::vector<std::string> ServerWords(const std::string& address,
                                      const std::filesystem::path& name_server,
                                      const std::filesystem::path& models, int core,
                                      const std::string& link) {
@@ -32,13 +35,12 @@ std::vector<std::string> ServerWords(const std::string& name,
                                     std::to_string(core),
                                     ProgramPath("cacheinf-server"),
                                     "--listen",
-                                    name,
-                                    "--name-server",
-                                    name_server,
+                                    address,
                                     "--threads",
                                     "1",
                                     "--models",
                                     models};
+  if (!name_server.empty()) words.insert(words.end(), {"--name-server", name_server});
   if (!link.empty()) words.insert(words.end(), {"--emulate", link});
   return words;
 }
@@ -64,9 +66,16 @@ void PinToCore(int core) {
 
 BenchServer::BenchServer(const std::filesystem::path& name_server,
                          const std::filesystem::path& models, int core, const std::string& link)
-    : name_(NewServerName()), process_(ServerWords(name_, name_server, models, core, link)) {
+    : address_(NewAddress(!name_server.empty())),
+      process_(ServerWords(address_, name_server, models, core, link)) {
   if (!process_.HasPrinted("robots may come", milliseconds(10000))) {
     throw std::runtime_error("cacheinf-server does not start: " + process_.output());
+  }
+  if (name_server.empty()) {
+    const std::string output = process_.output();
+    const size_t begin = output.find(kThisMachine);
+    address_ = output.substr(
+        begin, output.find_first_not_of("0123456789", begin + std::strlen(kThisMachine)) - begin);
   }
 }
 

@@ -22,7 +22,8 @@ Cores TwoCores();
 // Runs the calling thread, and threads that it starts, on that core from now on.
 void PinToCore(int core);
 
-// A cacheinf-server with one thread, which robots find through the name server.
+// A cacheinf-server with one thread, which robots find through the name server; without one, over
+// ZeroMQ on this machine.
 class BenchServer {
  public:
   // Emulates the link if there is one. Throws std::runtime_error if the server does not start.
@@ -32,12 +33,13 @@ class BenchServer {
   BenchServer(const BenchServer&) = delete;
   BenchServer& operator=(const BenchServer&) = delete;
 
-  const std::string& name() const { return name_; }
+  // What a robot needs as its server's address.
+  const std::string& address() const { return address_; }
   void Kill() const;
   bool is_running() { return !process_.Wait(std::chrono::milliseconds(0)); }
 
  private:
-  const std::string name_;
+  std::string address_;
   Process process_;
 };
 

@@ -72,7 +72,8 @@ class IdlePeerBench {
   IdlePeerBench(const BenchOptions& options, BenchReport* report)
       : options_(options),
         report_(report),
-        server_(name_server_.file(), models_.path(), cores_.server, "") {
+        over_mpi_(name_server_.file(), models_.path(), cores_.server, ""),
+        over_zmq_("", models_of_zmq_.path(), cores_.server, "") {
     PinToCore(cores_.robot);
     cv::setNumThreads(1);
     if (cores_.robot == cores_.server) report_->AddNote("There is one core only.");
@@ -104,32 +105,35 @@ class IdlePeerBench {
  private:
   void Measure(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& alone,
                const std::vector<Frame>& clip, nlohmann::ordered_json row) {
-    RobotConfig connected = alone;
-    connected.server.address = server_.name();
     const double ms = TurnMsPerFrame(model, alone, clip, kFewestFrames);
     const size_t frames = std::max(kFewestFrames, static_cast<size_t>(kTurnMs / ms));
-    Samples with;
-    Samples without;
-    Samples ratios;
-    for (size_t pair = 0; pair < kPairs; ++pair) {
-      const auto take = [&](const RobotConfig& config, Samples* samples) {
-        samples->ms.push_back(TurnMsPerFrame(model, config, clip, frames));
-      };
-      if (pair % 2 == 0) take(connected, &with);
-      take(alone, &without);
-      if (pair % 2 == 1) take(connected, &with);
-      ratios.ms.push_back(with.ms.back() / without.ms.back());
+    row["mode"] = alone.ModeName();
+    row["pairs"] = kPairs;
+    row["frames"] = frames;
+    for (const auto& [transport, server] : {std::pair("mpi", &over_mpi_), {"zmq", &over_zmq_}}) {
+      RobotConfig connected = alone;
+      connected.server.address = server->address();
+      Samples with;
+      Samples without;
+      Samples ratios;
+      for (size_t pair = 0; pair < kPairs; ++pair) {
+        const auto take = [&](const RobotConfig& config, Samples* samples) {
+          samples->ms.push_back(TurnMsPerFrame(model, config, clip, frames));
+        };
+        if (pair % 2 == 0) take(connected, &with);
+        take(alone, &without);
+        if (pair % 2 == 1) take(connected, &with);
+        ratios.ms.push_back(with.ms.back() / without.ms.back());
+      }
+      const auto [low, high] = IntervalOfMedian(ratios.ms);
+      row.update({{"transport", transport},
+                  {"alone_ms", without.Median()},
+                  {"connected_ms", with.Median()},
+                  {"ratio", ratios.Median()},
+                  {"ratio_low", low},
+                  {"ratio_high", high}});
+      report_->AddRow(row);
     }
-    const auto [low, high] = IntervalOfMedian(ratios.ms);
-    row.update({{"mode", alone.ModeName()},
-                {"pairs", kPairs},
-                {"frames", frames},
-                {"alone_ms", without.Median()},
-                {"connected_ms", with.Median()},
-                {"ratio", ratios.Median()},
-                {"ratio_low", low},
-                {"ratio_high", high}});
-    report_->AddRow(std::move(row));
   }
 
   const BenchOptions& options_;
@@ -137,7 +141,9 @@ class IdlePeerBench {
   const Cores cores_ = TwoCores();
   const NameServerOfOurOwn name_server_;
   const TemporaryFolder models_;
-  const BenchServer server_;
+  const TemporaryFolder models_of_zmq_;
+  const BenchServer over_mpi_;
+  const BenchServer over_zmq_;
 };
 
 }  // namespace

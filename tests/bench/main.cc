@@ -24,6 +24,7 @@ constexpr std::array kBenches = {
           BenchFrames},
     Bench{"deepcache", "videos under DeepCache's configuration and the sweeps of its parameters",
           BenchDeepCache},
+    Bench{"bed", "a link between two network namespaces beside an emulated one; as root", BenchBed},
     Bench{"cuts",
           "what cutting a network between robot and server would cost: bytes of every value and "
           "times are measured, the latency for a link and a server is predicted",
@@ -54,7 +55,8 @@ constexpr std::array kBenches = {
           "shows: live, over MPI",
           BenchPromises},
     Bench{"operators", "one operator at a time, on some of its pixels and on all", BenchOperators},
-    Bench{"ping-pong", "bytes to a server and back, over MPI between programs started apart",
+    Bench{"ping-pong",
+          "bytes to a server and back, over MPI between programs started apart, and over ZeroMQ",
           BenchPingPong},
     Bench{"tracker", "how a frame is aligned with the one before, by blocks and by homographies",
           BenchTracker},

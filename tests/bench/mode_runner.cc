@@ -52,7 +52,7 @@ std::vector<KnownSmaller> ModeRunner::SmallerOf(const Subject& subject, const Mo
 RobotConfig ModeRunner::ConfigOf(const Subject& subject, const Mode& mode, double slowdown) const {
   RobotConfig config = mode.config;
   config.server.emulate = fmt::format("{:g}x", slowdown);
-  if (mode.needs_server) config.server.address = server_->name();
+  if (mode.needs_server) config.server.address = server_->address();
   if (config.mode == RobotConfig::Mode::kCacheinf) {
     config.server.schedule = subject.planning.at(slowdown)->file();
   }

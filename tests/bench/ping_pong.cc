@@ -15,10 +15,13 @@
 #include "common/base/clock.h"
 #include "common/link/address.h"
 #include "common/link/channel.h"
+#include "common/link/keys.h"
 #include "common/link/mpi_link.h"
+#include "common/link/zmq_link.h"
 #include "common/pair/link_probe.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/name_server.h"
+#include "tests/bench/worker.h"
 
 namespace cacheinf {
 namespace {
@@ -35,7 +38,8 @@ struct Ends {
   std::unique_ptr<Link> server;
 };
 
-Ends ConnectBy(MpiListener* listener, MpiConnector* connector) {
+template <typename Listener, typename Connector>
+Ends Connect(Listener* listener, Connector* connector) {
   Ends ends;
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (!ends.robot || !ends.server) {
@@ -93,7 +97,8 @@ void EchoMessages(Channel* channel, const Clock& clock, const std::atomic<bool>&
   }
 }
 
-void AddRows(const std::string& layer, const std::function<void(const std::vector<uint8_t>&)>& ping,
+void AddRows(const std::string& transport, const std::string& layer,
+             const std::function<void(const std::vector<uint8_t>&)>& ping,
              const TimingOptions& timing, BenchReport* report) {
   std::vector<std::function<void()>> actions;
   for (const size_t size : kSizes) {
@@ -104,7 +109,8 @@ void AddRows(const std::string& layer, const std::function<void(const std::vecto
   for (size_t i = 0; i < kSizes.size(); ++i) {
     const Samples& samples = times.contenders[i];
     const double bits = 2 * 8 * static_cast<double>(kSizes[i]);
-    report->AddRow({{"layer", layer},
+    report->AddRow({{"transport", transport},
+                    {"layer", layer},
                     {"bytes", kSizes[i]},
                     {"median_ms", samples.Median()},
                     {"p95_ms", samples.Quantile(0.95)},
@@ -112,21 +118,15 @@ void AddRows(const std::string& layer, const std::function<void(const std::vecto
   }
 }
 
-}  // namespace
-
-void BenchPingPong(const BenchOptions& options, BenchReport* report) {
-  const NameServerOfOurOwn name_server;
-  const LinkAddress address =
-      ParseLinkAddress("--listen", "mpi:ping-pong", {.name_server = name_server.file()});
-  MpiListener listener(address);
-  MpiConnector connector(address);
-  Ends ends = ConnectBy(&listener, &connector);
+void Measure(const std::string& transport, Ends ends, const TimingOptions& timing,
+             BenchReport* report) {
   {
     std::atomic<bool> stop = false;
     std::thread echo([&] { EchoPackets(ends.server.get(), stop); });
     AddRows(
-        "link", [&](const std::vector<uint8_t>& bytes) { PingPackets(ends.robot.get(), bytes); },
-        options.timing, report);
+        transport, "link",
+        [&](const std::vector<uint8_t>& bytes) { PingPackets(ends.robot.get(), bytes); }, timing,
+        report);
     stop = true;
     echo.join();
   }
@@ -141,11 +141,42 @@ void BenchPingPong(const BenchOptions& options, BenchReport* report) {
   std::thread echo([&] { EchoMessages(&server, clock, stop); });
   LinkProbe probe(robot, clock);
   AddRows(
-      "channel",
+      transport, "channel",
       [&](const std::vector<uint8_t>& bytes) { probe.Exchange(bytes.size(), bytes.size()); },
-      options.timing, report);
+      timing, report);
   stop = true;
   echo.join();
+}
+
+void MeasureMpi(const TimingOptions& timing, BenchReport* report) {
+  const NameServerOfOurOwn name_server;
+  const LinkAddress address =
+      ParseLinkAddress("--listen", "mpi:ping-pong", {.name_server = name_server.file()});
+  MpiListener listener(address);
+  MpiConnector connector(address);
+  Measure("mpi", Connect(&listener, &connector), timing, report);
+}
+
+// Encrypted, with a list of robots.
+void MeasureZmq(const TimingOptions& timing, BenchReport* report) {
+  const TemporaryFolder keys;
+  for (const char* const name : {"server", "robot"}) {
+    WriteKeyPair(MakeKeyPair(), keys.path() / name);
+  }
+  ZmqListener listener(
+      ParseLinkAddress("--listen", "tcp://127.0.0.1:0",
+                       {.key = keys.path() / "server.key", .trusted = keys.path() / "robot.pub"}));
+  ZmqConnector connector(
+      ParseLinkAddress("--server", "tcp://127.0.0.1:" + std::to_string(listener.port()),
+                       {.key = keys.path() / "robot.key", .trusted = keys.path() / "server.pub"}));
+  Measure("zmq", Connect(&listener, &connector), timing, report);
+}
+
+}  // namespace
+
+void BenchPingPong(const BenchOptions& options, BenchReport* report) {
+  MeasureMpi(options.timing, report);
+  MeasureZmq(options.timing, report);
 }
 
 }  // namespace cacheinf

@@ -9,17 +9,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/file.h"
-#include "common/model/graph/pack.h"
 #include "tests/server/programs.h"
+#include "tests/server/tcp_world.h"
 #include "tests/testing/command.h"
-#include "tests/testing/folder_test.h"
-#include "tests/testing/networks.h"
 #include "tests/testing/process.h"
 
 namespace cacheinf {
@@ -28,52 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-class Tcp : public FolderTest {
- protected:
-  Tcp() {
-    WritePack(*graph_, folder_ / "model");
-    for (const char* const name : {"server", "arm"}) {
-      EXPECT_EQ(Keygen(name).exit_code, 0);
-    }
-    List();
-  }
-
-  CommandResult Keygen(const std::string& name) const {
-    return RunCommand({ProgramPath("cacheinf-server"), "keygen", Path(name)});
-  }
-
-  void List() const { fs::copy_file(Path("arm.pub"), Path("robots")); }
-
-  // At the port of the last one, if there was one.
-  std::unique_ptr<Process> StartServer(const std::string& models = "models",
-                                       const std::string& program = {}) {
-    Arguments words =
-        Server(folder_ / models, {"--listen", "tcp://127.0.0.1:" + std::to_string(port_), "--key",
-                                  Path("server.key"), "--robots", Path("robots")});
-    if (!program.empty()) words[0] = program;
-    auto server = std::make_unique<Process>(words);
-    EXPECT_TRUE(server->HasPrinted("robots may come", kLong)) << server->output();
-    const std::string output = server->output();
-    const std::string where = "tcp://127.0.0.1:";
-    port_ = std::stoi(output.substr(output.find(where) + where.size()));
-    return server;
-  }
-
-  Arguments Robot(int frames, const std::string& outputs, const Arguments& how) const {
-    return ExactRobot(folder_,
-                      "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames),
-                      outputs, how);
-  }
-
-  Arguments ToServer() const {
-    return {"--server",     "tcp://127.0.0.1:" + std::to_string(port_),
-            "--robot-key",  Path("arm.key"),
-            "--server-key", Path("server.pub")};
-  }
-
-  const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
-  int port_ = 0;
-};
+class Tcp : public TcpTest {};
 
 TEST_F(Tcp, AnswersHaveTheDenseRunsBits) {
   Process dense(Robot(12, "dense", {"--mode", "dense"}));
