@@ -10,14 +10,15 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kPackets = 2;             // in ZeroMQ's own queue, each way
+constexpr int kPackets = 2;             // to leave, in ZeroMQ's own queue
 constexpr int kSendBuffer = 64 * 1024;  // of the system; the channel's credit bounds the rest
 constexpr int kReceiveBuffer = 256 * 1024;
 constexpr int kMostOverhead = 64;  // of CURVE in a message
 constexpr int kHandshakeMs = 3000;
 constexpr int kConnectMs = 3000;
-constexpr int kHeartbeatMs = 1000;
-constexpr int kHeartbeatPatienceMs = 5000;  // then ZeroMQ lets go of a connection
+constexpr int kSilentMs = 5000;  // then the system lets go of a connection
+constexpr int kFirstProbeS = 2;  // of one in silence
+constexpr int kProbes = 3;
 
 [[noreturn]] void Throw(const std::string& what) {
   throw std::runtime_error("ZeroMQ: " + what + ": " + zmq_strerror(zmq_errno()));
@@ -62,13 +63,19 @@ void ZmqSocket::Set(int option, std::span<const uint8_t> value) {
 
 void ZmqSocket::SetForPeers(const KeyPair* own) {
   Set(ZMQ_SNDHWM, kPackets);
-  Set(ZMQ_RCVHWM, kPackets);
+  // libzmq 4.3.4 ends the process if it has to answer on a connection that failed while its queue
+  // of received packets was full. So that queue is never full (it is emptied at once), and there
+  // are no heartbeats of ZeroMQ's.
+  Set(ZMQ_RCVHWM, 0);
   Set(ZMQ_SNDBUF, kSendBuffer);
   Set(ZMQ_RCVBUF, kReceiveBuffer);
   Set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
   Set(ZMQ_CONNECT_TIMEOUT, kConnectMs);
-  Set(ZMQ_HEARTBEAT_IVL, kHeartbeatMs);
-  Set(ZMQ_HEARTBEAT_TIMEOUT, kHeartbeatPatienceMs);
+  Set(ZMQ_TCP_MAXRT, kSilentMs);
+  Set(ZMQ_TCP_KEEPALIVE, 1);
+  Set(ZMQ_TCP_KEEPALIVE_IDLE, kFirstProbeS);
+  Set(ZMQ_TCP_KEEPALIVE_INTVL, 1);
+  Set(ZMQ_TCP_KEEPALIVE_CNT, kProbes);
   Set(ZMQ_LINGER, kZmqLingerMs);
   Set(ZMQ_RECONNECT_IVL, -1);
   const auto largest = static_cast<int64_t>(Link::kLargestPacket) + kMostOverhead;
