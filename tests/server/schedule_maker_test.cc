@@ -142,6 +142,45 @@ TEST_F(ScheduleMakerTest, ThereIsARoughScheduleAtOnceAndTheRobotMayLeave) {
   EXPECT_EQ(FingerprintOf(second.server), FingerprintOf(schedule.server)) << "it is timed once";
 }
 
+TEST_F(ScheduleMakerTest, OfWhatRobotsAskForAndLeaveTheLastIsStillMade) {
+  robot_ = MeasureServer();
+  robot_.side = Side::kRobot;
+  for (const auto& file : fs::directory_iterator(folder_ / "made")) fs::remove(file);
+  std::atomic<bool> is_over = false;
+  std::thread others([&] {  // are served, so that nothing is measured yet
+    for (; !is_over; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+      maker_.NoteServing();
+    }
+  });
+  const auto pending_after = [&](int profile, const std::string& key) {
+    Profile robot = robot_;
+    robot.operators.front().dense_ms += profile;
+    std::atomic<bool> leaves = false;
+    bool has_rough = false;
+    auto made = std::async(std::launch::async, [&] {
+      return maker_.Make(
+          model_, settings_, ToJsonText(robot), [&](const std::string&) { has_rough = true; },
+          leaves, key);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    leaves = true;
+    EXPECT_EQ(RefusalOf([&] { made.get(); }), "the robot has left");
+    EXPECT_TRUE(has_rough);
+    return maker_.pending();
+  };
+  EXPECT_EQ(pending_after(0, "arm"), 1U);
+  EXPECT_EQ(pending_after(1, "arm"), 2U);
+  EXPECT_EQ(pending_after(2, "arm"), 3U);
+  EXPECT_EQ(pending_after(2, "arm"), 3U) << "it has asked for that before";
+  EXPECT_EQ(pending_after(3, "arm"), 3U);
+  EXPECT_EQ(pending_after(3, "arm"), 3U) << "it is the older one that went";
+  for (int i = 4; i < 16; ++i) {
+    EXPECT_EQ(pending_after(i, "leg" + std::to_string(i)), std::min<size_t>(9, i));
+  }
+  is_over = true;
+  others.join();
+}
+
 // What one robot leaves behind, the next one gets.
 TEST_F(SlowScheduleMakerTest, TheServerFinishesForARobotThatHasLeft) {
   robot_ = MeasureServer();
