@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "common/base/error.h"
@@ -202,7 +203,9 @@ std::function<Session::Prepared(const message::Settings& settings)> Session::Pre
     prepared.model = store.Get(model, settings, talk->stops, robot.is_trusted);
     const Graph& graph = prepared.model->graph();
     // A state that keeps everything, and as much for what moves or keeps nothing.
-    prepared.memory.Take(2 * sizeof(float) * PlanLayout(graph, {}, Keep::kAll).arena_floats);
+    const size_t state_bytes = sizeof(float) * PlanLayout(graph, {}, Keep::kAll).arena_floats;
+    prepared.memory.Take(2 * state_bytes);
+    ::operator delete(::operator new(state_bytes));  // rather now than when a frame needs it
     return prepared;
   };
 }

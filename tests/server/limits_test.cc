@@ -1,11 +1,13 @@
 // A server that lacks a thread or memory for another robot tells that robot, and goes on.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -79,20 +81,29 @@ class Guest {
 
 class LimitsTest : public FolderTest {
  protected:
-  void SetUp() override {
-    if (getuid() != 0) GTEST_SKIP() << "only root may become a user whose limits are its own";
+  // With one limit, as a user of its own. Returns its address.
+  std::string StartLimited(const std::string& limit) {
+    return Start({"setpriv", "--reuid", kUser, "--regid", kUser, "--clear-groups", "--inh-caps",
+                  "+dac_override", "--ambient-caps", "+dac_override", "prlimit", limit});
   }
 
-  // Its address.
-  std::string StartServer(const std::string& limit) {
+  std::string Start(const Arguments& before = {}) {
     server_ = std::make_unique<Process>(
-        Arguments{"setpriv", "--reuid", kUser, "--regid", kUser, "--clear-groups", "--inh-caps",
-                  "+dac_override", "--ambient-caps", "+dac_override", "prlimit", limit} +
-        Server(folder_ / "models", {"--listen", "tcp://127.0.0.1:0"}));
+        before + Server(folder_ / "models", {"--listen", "tcp://127.0.0.1:0"}));
     EXPECT_TRUE(server_->HasPrinted("robots may come", kLong)) << server_->output();
     const std::string output = server_->output();
     const size_t begin = output.find("tcp://");
     return output.substr(begin, output.find(' ', begin) - begin);
+  }
+
+  // Limits the server's memory to what it has, and so many bytes.
+  void LeaveRoomFor(rlim_t bytes) const {
+    std::ifstream file("/proc/" + std::to_string(server_->id()) + "/statm");
+    rlim_t pages = 0;
+    file >> pages;
+    const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + bytes;
+    const rlimit limit = {most, most};
+    ASSERT_EQ(prlimit(server_->id(), RLIMIT_AS, &limit, nullptr), 0);
   }
 
   const SteadyClock clock_;
@@ -101,7 +112,8 @@ class LimitsTest : public FolderTest {
 };
 
 TEST_F(LimitsTest, ARobotForWhichThereIsNoThreadIsToldSoAndTheOthersAreServed) {
-  const std::string address = StartServer("--nproc=9");
+  if (getuid() != 0) GTEST_SKIP() << "only root may become a user whose limits are its own";
+  const std::string address = StartLimited("--nproc=9");
   std::vector<std::unique_ptr<Guest>> guests;
   while (guests.size() < 12 && (guests.empty() || guests.back()->fault().empty())) {
     guests.push_back(std::make_unique<Guest>(address, *graph_, clock_));
@@ -124,9 +136,10 @@ TEST_F(LimitsTest, ARobotForWhichThereIsNoThreadIsToldSoAndTheOthersAreServed) {
 }
 
 TEST_F(LimitsTest, ARobotForWhichThereIsNoMemoryIsToldSoAndTheOthersAreServed) {
-  const std::string address = StartServer("--as=4000000000");
+  const std::string address = Start();
   Guest small(address, *graph_, clock_);
   ASSERT_TRUE(small.IsServed()) << small.fault();
+  LeaveRoomFor(rlim_t{256} << 20);
   const auto large = MakeNetwork(TenNetworks().front(), 4096, 4096);
   Guest refused(address, *large, clock_);
   EXPECT_EQ(refused.fault(), "there is not enough memory") << server_->output();
