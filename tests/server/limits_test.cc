@@ -36,7 +36,8 @@ constexpr char kUser[] = "54321";
 // A robot that has come, and what became of it.
 class Guest {
  public:
-  Guest(const std::string& address, const Graph& graph, const Clock& clock)
+  // `prepares`: it wants frames to be computed.
+  Guest(const std::string& address, const Graph& graph, const Clock& clock, bool prepares = true)
       : connector_(ParseLinkAddress("--server", address)) {
     std::unique_ptr<Link> link;
     ComesTrue([&] {
@@ -50,10 +51,11 @@ class Guest {
                                                      PackForServers(graph));
     message::Settings settings;
     settings.mode = message::Settings::Mode::kRemote;
-    connection_->Use(std::move(settings));
+    if (prepares) connection_->Use(std::move(settings));
     ComesTrue([&] {
       (void)connection_->Receive();
-      return connection_->is_ready() || !connection_->fault().empty();
+      return (prepares ? connection_->is_ready() : connection_->has_model()) ||
+             !connection_->fault().empty();
     });
     (void)connection_->Receive();  // last words
   }
@@ -113,26 +115,29 @@ class LimitsTest : public FolderTest {
 
 TEST_F(LimitsTest, ARobotForWhichThereIsNoThreadIsToldSoAndTheOthersAreServed) {
   if (getuid() != 0) GTEST_SKIP() << "only root may become a user whose limits are its own";
-  const std::string address = StartLimited("--nproc=9");
-  std::vector<std::unique_ptr<Guest>> guests;
-  while (guests.size() < 12 && (guests.empty() || guests.back()->fault().empty())) {
-    guests.push_back(std::make_unique<Guest>(address, *graph_, clock_));
-  }
-  EXPECT_EQ(guests.back()->fault(),
-            "no further thread or process can be had: raise their limit (ulimit -u)");
-  ASSERT_GE(guests.size(), 2U);
-  guests.pop_back();
-  for (const auto& guest : guests) EXPECT_TRUE(guest->IsServed()) << guest->fault();
-  guests.pop_back();
-  ComesTrue([&] {  // there is a thread again
-    guests.push_back(std::make_unique<Guest>(address, *graph_, clock_));
-    if (guests.back()->IsServed()) return true;
+  for (const bool prepares : {true, false}) {  // on a thread of its own
+    SCOPED_TRACE(prepares);
+    const std::string address = StartLimited("--nproc=9");
+    std::vector<std::unique_ptr<Guest>> guests;
+    const auto come = [&] {
+      guests.push_back(std::make_unique<Guest>(address, *graph_, clock_, prepares));
+      return guests.back()->fault().empty();
+    };
+    while (guests.size() < 12 && come()) continue;
+    EXPECT_EQ(guests.back()->fault(),
+              "no further thread or process can be had: raise their limit (ulimit -u)");
+    ASSERT_GE(guests.size(), 2U);
     guests.pop_back();
-    return false;
-  });
-  EXPECT_TRUE(guests.back()->IsServed());
-  server_->Signal(SIGTERM);
-  EXPECT_EQ(server_->Wait(kLong), 0) << server_->output();
+    for (const auto& guest : guests) EXPECT_TRUE(guest->IsServed()) << guest->fault();
+    guests.pop_back();
+    EXPECT_TRUE(ComesTrue([&] {
+      if (come()) return true;
+      guests.pop_back();
+      return false;
+    })) << "there is a thread again";
+    server_->Signal(SIGTERM);
+    EXPECT_EQ(server_->Wait(kLong), 0) << server_->output();
+  }
 }
 
 TEST_F(LimitsTest, ARobotForWhichThereIsNoMemoryIsToldSoAndTheOthersAreServed) {
