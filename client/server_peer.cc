@@ -77,7 +77,9 @@ void CheckAddress(const ServerLinkConfig& config) {
 
 // One of the list.
 struct ServerPeer::Server {
-  std::string address;                       // empty: within the process
+  std::string address;  // empty: within the process
+  // Of its own, since two addresses may lead to one server, which keeps one link of a token.
+  uint64_t token = MakeToken();
   std::unique_ptr<LinkConnector> connector;  // unless there is another way to connect
   ConnectToServer connect;
   std::unique_ptr<Channel> channel;
@@ -97,7 +99,7 @@ struct ServerPeer::Server {
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
                        ConnectToServers connect)
     : clock_(clock),
-      greeting_({.robot = NameOf(config.robot), .token = MakeToken()}),
+      greeting_({.robot = NameOf(config.robot)}),
       model_(PackForServers(graph)),
       link_shape_(ParseEmulation(config.emulate).link),
       later_ones_from_(clock.Now() + kHeadStart) {
@@ -225,6 +227,7 @@ void ServerPeer::Connect(Server& server) {
   server.channel->StartPumping();
   message::Hello greeting = greeting_;
   greeting.speaks = server.speaks;
+  greeting.token = server.token;
   server.connection.emplace(*server.channel, std::move(greeting), model_);
   server.met_at = clock_.Now();
   if (settings_) server.connection->AskForSchedule(*settings_, robot_profile_);

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <exception>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -36,6 +39,8 @@ constexpr size_t kBandwidths = 8;
 constexpr size_t kShares = 6;
 
 constexpr size_t kMostSchedules = 256;
+constexpr ptrdiff_t kMostLeft = 8;  // orders that nobody waits for
+constexpr ptrdiff_t kMostLeftOfKey = 2;
 constexpr char kScheduleEnding[] = ".schedule.json";
 
 // Of a robot's key, from here to its end.
@@ -95,12 +100,20 @@ ScheduleMaker::ScheduleMaker(std::filesystem::path folder, RobotConfig::Backend 
 
 ScheduleMaker::~ScheduleMaker() { stops_ = true; }
 
-// What to make a schedule from.
+// What to make a schedule from, and who waits for it.
 struct ScheduleMaker::Order {
+  bool IsFor(const Order& other) const {
+    return profile_file == other.profile_file && FingerprintOf(robot) == FingerprintOf(other.robot);
+  }
+
   Profile robot;
   ProfileRequest request;  // for the server's profile
   std::filesystem::path profile_file;
-  std::string key;  // of the robot
+  std::string key;  // of the robot that asked first
+  int waiting = 1;
+  bool is_begun = false;
+  std::promise<std::string> promise = {};
+  std::shared_future<std::string> made = promise.get_future();
 };
 
 std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& model,
@@ -138,11 +151,13 @@ std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& mode
   } else {
     send_rough(RoughSchedule(order.robot, RoughServerProfile(order.robot, DenseMs(order))));
   }
-  const std::shared_future<std::string> made = Begin(order);
-  while (made.wait_for(kLookForStop) != std::future_status::ready) {
-    if (stop) throw InputError("the robot has left");
+  const std::shared_ptr<const Order> asked = Ask(std::move(order));
+  while (asked->made.wait_for(kLookForStop) != std::future_status::ready) {
+    if (!stop) continue;
+    LetGo(*asked);
+    throw InputError("the robot has left");
   }
-  return made.get();
+  return asked->made.get();
 }
 
 // Times it for the first robot, while nothing else is measured.
@@ -159,23 +174,65 @@ double ScheduleMaker::DenseMs(const Order& order) {
   return dense_ms_[model] = dense_ms;
 }
 
-// Robots that ask for the same share it.
-std::shared_future<std::string> ScheduleMaker::Begin(const Order& order) {
-  const std::string key =
-      fmt::format("{:016x} {}", FingerprintOf(order.robot), order.profile_file.string());
+size_t ScheduleMaker::pending() const {
   const std::lock_guard lock(mutex_);
-  std::erase_if(begun_, [](const auto& begun) {
-    return begun.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  });
-  auto [place, is_new] = begun_.try_emplace(key);
-  if (is_new) {
-    place->second = std::async(std::launch::async, [this, order] { return Finish(order); });
+  return pending_.size();
+}
+
+// Robots that ask for the same share it.
+std::shared_ptr<ScheduleMaker::Order> ScheduleMaker::Ask(Order order) {
+  const std::lock_guard lock(mutex_);
+  for (const std::shared_ptr<Order>& other : pending_) {
+    if (!other->IsFor(order)) continue;
+    ++other->waiting;
+    return other;
   }
-  return place->second;
+  if (!is_working_) {
+    work_ = std::async(std::launch::async, [this] { Work(); });
+    is_working_ = true;
+  }
+  return pending_.emplace_back(std::make_shared<Order>(std::move(order)));
+}
+
+// Drops the oldest of those that nobody waits for, if they are too many.
+void ScheduleMaker::LetGo(const Order& left) {
+  const std::lock_guard lock(mutex_);
+  const auto place =
+      std::ranges::find_if(pending_, [&](const auto& order) { return order.get() == &left; });
+  if (place == pending_.end()) return;
+  --(*place)->waiting;
+  const auto drop_beyond = [this](ptrdiff_t most, const auto& counts) {
+    const auto may_go = [&](const auto& order) {
+      return order->waiting == 0 && !order->is_begun && counts(*order);
+    };
+    if (std::ranges::count_if(pending_, may_go) <= most) return;
+    pending_.erase(std::ranges::find_if(pending_, may_go));
+  };
+  drop_beyond(kMostLeftOfKey, [key = left.key](const Order& order) { return order.key == key; });
+  drop_beyond(kMostLeft, [](const Order&) { return true; });
+}
+
+// Makes one after the other, first what somebody waits for.
+void ScheduleMaker::Work() {
+  std::unique_lock lock(mutex_);
+  while (!pending_.empty() && !stops_) {
+    auto next = std::ranges::find_if(pending_, [](const auto& each) { return each->waiting > 0; });
+    if (next == pending_.end()) next = pending_.begin();
+    const std::shared_ptr<Order> order = *next;
+    order->is_begun = true;
+    lock.unlock();
+    try {
+      order->promise.set_value(Finish(*order));
+    } catch (...) {
+      order->promise.set_exception(std::current_exception());
+    }
+    lock.lock();
+    std::erase(pending_, order);
+  }
+  is_working_ = false;
 }
 
 std::string ScheduleMaker::Finish(const Order& order) {
-  const std::lock_guard lock(working_);
   const Profile& robot = order.robot;
   accounts_.CheckMeasuring(order.key);
   if (!KnownProfile(order.request, order.profile_file)) WaitForQuiet();

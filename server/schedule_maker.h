@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,8 +22,9 @@ namespace cacheinf {
 
 // Makes schedules for robots: at once a rough one, whose figures are the robot's profile and a few
 // frames here; then it measures what the model costs on this machine, and solves. Keeps profiles
-// and schedules in a folder, so that nothing is measured or solved twice. What is begun is
-// finished, also for a robot that leaves: the next one finds it.
+// and schedules in a folder, so that nothing is measured or solved twice. What a robot asks for is
+// made, also if it leaves: it finds it when it is back, or the next one does. Of what nobody waits
+// for any more, only the last few are.
 class ScheduleMaker {
  public:
   // `slowdown`: the server takes this many times as long as measured. Clock and accounts must
@@ -38,6 +40,9 @@ class ScheduleMaker {
                    const std::function<void(const std::string& schedule)>& send_rough,
                    const std::atomic<bool>& stop, const std::string& key = "");
 
+  // How many schedules are asked for and not made yet.
+  size_t pending() const;
+
   // Call when frames are served. Puts off measuring for a while, which would take time from them,
   // and they from it.
   void NoteServing() { served_at_ = clock_.Now(); }
@@ -46,7 +51,9 @@ class ScheduleMaker {
   struct Order;
 
   double DenseMs(const Order& order);
-  std::shared_future<std::string> Begin(const Order& order);
+  std::shared_ptr<Order> Ask(Order order);
+  void LetGo(const Order& order);
+  void Work();
   std::string Finish(const Order& order);
   void WaitForQuiet() const;
   void RemoveOldSchedules() const;
@@ -59,10 +66,11 @@ class ScheduleMaker {
   RobotAccounts& accounts_;
   std::atomic<bool> stops_ = false;
   std::atomic<std::chrono::nanoseconds> served_at_{std::chrono::nanoseconds::min() / 2};
-  std::mutex working_;
-  std::mutex mutex_;                        // of what follows
-  std::map<std::string, double> dense_ms_;  // by profile_file
-  std::map<std::string, std::shared_future<std::string>> begun_;
+  mutable std::mutex mutex_;                   // of what follows
+  std::map<std::string, double> dense_ms_;     // by profile_file
+  std::list<std::shared_ptr<Order>> pending_;  // in the order of asking
+  bool is_working_ = false;
+  std::future<void> work_;  // last member: it uses all others
 };
 
 }  // namespace cacheinf

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <list>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/slowed_clock.h"
@@ -29,6 +31,7 @@
 #include "profiler/machine.h"
 #include "profiler/scheme_choice.h"
 #include "server/schedule_maker.h"
+#include "server/turns.h"
 
 namespace cacheinf {
 namespace {
@@ -39,8 +42,8 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kLook = milliseconds(5);  // for new robots and `stop`
 constexpr nanoseconds kLookAtMany = std::chrono::microseconds(200);
-constexpr nanoseconds kTurn = std::chrono::microseconds(300);  // of a session; a stage at least
-constexpr nanoseconds kLastWords = milliseconds(500);          // for the last messages to leave
+constexpr nanoseconds kLastWords = milliseconds(500);  // for the last messages to leave
+constexpr milliseconds kBreath(100);                   // of the door, when it cannot be opened
 
 // Passes new robots from the thread that waits for them to the one that computes.
 class Door {
@@ -61,10 +64,15 @@ class Door {
  private:
   void Watch(const AcceptRobot& accept) {
     while (!is_closed_) {
-      std::unique_ptr<Link> link = accept();
-      if (!link) continue;
-      const std::lock_guard lock(mutex_);
-      links_.push_back(std::move(link));
+      try {
+        std::unique_ptr<Link> link = accept();
+        if (!link) continue;
+        const std::lock_guard lock(mutex_);
+        links_.push_back(std::move(link));
+      } catch (const std::exception& error) {
+        LogWarning("robots cannot come in: " + SentenceOf(error));
+        std::this_thread::sleep_for(kBreath);
+      }
     }
   }
 
@@ -93,11 +101,17 @@ struct Guest {
         const Clock& clock, Session::Options options)
       : channel(std::move(link), link_clock),
         session(channel, store, slow_work, clock, std::move(options)) {
-    channel.StartPumping();
+    try {
+      channel.StartPumping();
+    } catch (const std::exception& error) {
+      has_thread = false;
+      session.Leave(SentenceOf(error));
+    }
   }
 
   Channel channel;
   Session session;
+  bool has_thread = true;
   bool is_announced = false;
   std::optional<nanoseconds> left_at;
 };
@@ -127,7 +141,8 @@ class Server {
             config.trust_robots),
         accounts_(QuotasOf(config), clock),
         schedules_(fs::path(config.models) / "schedules", config.backend, pool_->threads(),
-                   emulation_.slowdown, clock, accounts_) {
+                   emulation_.slowdown, clock, accounts_),
+        turns_(computing_clock_) {
     if (config.dump_pictures.empty()) return;
     std::error_code error;
     fs::create_directories(config.dump_pictures, error);
@@ -139,7 +154,13 @@ class Server {
     const std::chrono::duration<double> wait(config_.wait_s);
     Door door(accept);
     while (!stop()) {
-      for (std::unique_ptr<Link>& link : door.Take()) Welcome(std::move(link));
+      for (std::unique_ptr<Link>& link : door.Take()) {
+        try {
+          Welcome(std::move(link));
+        } catch (const std::exception& error) {
+          LogWarning("a robot was not served: " + SentenceOf(error));
+        }
+      }
       if (!Advance()) Pause();
       SayGoodbye();
       if (!config_.once) continue;
@@ -188,27 +209,35 @@ class Server {
                                                const std::atomic<bool>& stop) {
       return schedules_.Make(model, settings, robot_profile, send_rough, stop, key);
     };
-    guests_.emplace_back(std::move(link), clock_, store_, slow_work_, computing_clock_,
-                         Session::Options{.on_picture = std::move(on_picture),
-                                          .solve = solve,
-                                          .robot = robot,
-                                          .accounts = &accounts_});
+    const auto on_greeting = [this](const Session& newcomer) { EvictForerunners(newcomer); };
+    Guest& guest =
+        guests_.emplace_back(std::move(link), clock_, store_, slow_work_, computing_clock_,
+                             Session::Options{.on_picture = std::move(on_picture),
+                                              .solve = solve,
+                                              .robot = robot,
+                                              .accounts = &accounts_,
+                                              .on_greeting = on_greeting});
+    turns_.Add(guest.session);
   }
 
-  // Computes a stage or a few of every session that has one. Returns whether any had.
-  bool Advance() {
-    bool was_busy = false;
+  // A robot that comes again has lost its link, whether this end knows it or not.
+  void EvictForerunners(const Session& newcomer) {
     for (Guest& guest : guests_) {
-      if (!guest.session.Advance(kTurn)) continue;
-      was_busy = true;
-      schedules_.NoteServing();
-      if (guest.session.has_robot() && !guest.is_announced) {
-        guest.is_announced = true;
-        ++served_;
-        LogInfo(fmt::format("robot \"{}\" is served", guest.session.robot()));
-      }
+      if (&guest.session == &newcomer || guest.session.is_over()) continue;
+      if (guest.session.IsOfSameRobot(newcomer)) guest.session.Evict("the robot has come again");
     }
-    return was_busy;
+  }
+
+  bool Advance() {
+    if (!turns_.Take()) return false;
+    schedules_.NoteServing();
+    for (Guest& guest : guests_) {
+      if (!guest.session.has_robot() || guest.is_announced) continue;
+      guest.is_announced = true;
+      ++served_;
+      LogInfo(fmt::format("robot \"{}\" is served", guest.session.robot()));
+    }
+    return true;
   }
 
   void Pause() {
@@ -223,8 +252,9 @@ class Server {
   // Lets go of robots that have left, or heard why they must.
   void SayGoodbye() {
     const nanoseconds now = clock_.Now();
-    std::erase_if(guests_, [now](Guest& guest) {
+    std::erase_if(guests_, [this, now](Guest& guest) {
       if (!guest.session.is_over()) return false;
+      if (!guest.has_thread) guest.channel.Pump();
       if (!guest.left_at) {
         guest.left_at = now;
         LogInfo(
@@ -232,8 +262,10 @@ class Server {
                 ? fmt::format("robot \"{}\" left: {}", guest.session.robot(), guest.session.end())
                 : fmt::format("a robot was not served: {}", guest.session.end()));
       }
-      return guest.channel.IsFlushed() || !guest.channel.fault().empty() ||
-             now > *guest.left_at + kLastWords;
+      const bool may_go = guest.channel.IsFlushed() || !guest.channel.fault().empty() ||
+                          now > *guest.left_at + kLastWords;
+      if (may_go) turns_.Remove(guest.session);
+      return may_go;
     });
   }
 
@@ -254,6 +286,7 @@ class Server {
   ScheduleMaker schedules_;
   SlowWork slow_work_;  // uses the three above
   std::list<Guest> guests_;
+  Turns turns_;     // of `guests_`
   int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;
 };

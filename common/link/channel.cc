@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 #include <span>
 #include <utility>
 #include <variant>
+
+#include "common/base/failure.h"
 
 namespace cacheinf {
 namespace {
@@ -170,7 +173,12 @@ ChannelStatistics Channel::statistics() const {
 void Channel::PumpUntilStopped() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_ && fault_.empty()) {
-    const bool has_moved = PumpLocked();
+    bool has_moved = false;
+    try {
+      has_moved = PumpLocked();
+    } catch (const std::exception& error) {  // of memory
+      Break(SentenceOf(error));
+    }
     const Time interval = has_moved ? Time(0) : PollInterval();
     if (interval > 2 * kBusyPoll) {
       wake_.wait_for(lock, interval);

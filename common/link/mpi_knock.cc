@@ -15,6 +15,7 @@
 #include <iterator>
 #include <sstream>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "common/link/interface.h"
@@ -30,6 +31,7 @@ constexpr char kGreeting[] = "cacheinf/1";
 constexpr char kQuestion[] = " ?";
 constexpr milliseconds kPatience(1000);  // for a visitor who says nothing
 constexpr size_t kMostVisitors = 256;    // then the one who has said nothing for longest goes
+constexpr milliseconds kBreath(50);      // where there is no file for another
 constexpr size_t kLongestLine = 1024;
 constexpr size_t kLongestPublished = 900;  // MPI takes 1024
 
@@ -68,6 +70,18 @@ Descriptor Listen(const std::string& only) {
     }
   }
   ThrowSystemError("no TCP port can be opened");
+}
+
+// Whether who sent the last bytes has hung up, or sent them so long ago that nobody waits for an
+// answer any more: a process that was stopped finds all who came meanwhile.
+bool HasGivenUp(const Descriptor& connection) {
+  char byte = 0;
+  const ssize_t count = recv(connection.get(), &byte, 1, MSG_PEEK);
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return true;
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  return getsockopt(connection.get(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+         milliseconds(info.tcpi_last_data_recv) > kPatience;
 }
 
 int PortOf(const Descriptor& socket) {
@@ -131,7 +145,17 @@ Descriptor KnockListener::Accept() {
   const auto now = steady_clock::now();
   for (;;) {
     Descriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection) break;
+    if (!connection) {
+      // Else poll would find them waiting again and again.
+      const bool lacks_files = errno == EMFILE || errno == ENFILE;
+      if (!lacks_files) break;
+      if (visitors_.empty()) {
+        std::this_thread::sleep_for(kBreath);
+        break;
+      }
+      visitors_.pop_front();
+      continue;
+    }
     visitors_.push_back({std::move(connection), "", now + kPatience});
     Descriptor robot = Hear(&visitors_.back(), now);
     if (!visitors_.back().connection) visitors_.pop_back();
@@ -161,7 +185,8 @@ Descriptor KnockListener::Hear(Visitor* visitor, steady_clock::time_point now) c
   const bool is_over = (count <= 0 && !is_waiting) || now > visitor->until;
   if (!is_robot && !is_question && may_become_one && !is_over) return {};
   Descriptor connection = std::exchange(visitor->connection, Descriptor());
-  const bool is_greeted = (is_robot || is_question) && WriteLine(connection, kGreeting);
+  const bool is_greeted =
+      (is_robot || is_question) && !HasGivenUp(connection) && WriteLine(connection, kGreeting);
   return is_robot && is_greeted ? std::move(connection) : Descriptor();
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/failure.h"
 #include "common/base/log.h"
 #include "common/link/descriptor.h"
 #include "common/link/keys.h"
@@ -284,13 +286,19 @@ class ZmqListener::State {
           if (!robot->left_at) robot->left_at = steady_clock::now();
         }
       }
-      wake_->Clear();
-      while (AnswerDoor()) {
+      bool is_blocked = false;
+      try {
+        wake_->Clear();
+        while (AnswerDoor()) {
+        }
+        int count = 0;
+        while (count < kMostReceived && ReceivePacket()) ++count;
+        if (list_.Refresh()) StrikeUnlisted();
+        is_blocked = SendPackets();
+      } catch (const std::exception& error) {  // of memory; whose packet it was finds it missing
+        Complain(SentenceOf(error));
+        is_blocked = true;
       }
-      int count = 0;
-      while (count < kMostReceived && ReceivePacket()) ++count;
-      if (list_.Refresh()) StrikeUnlisted();
-      const bool is_blocked = SendPackets();
       if (is_stopping_ && robots_.empty()) return;
       // Looking at events also takes the news of room that came meanwhile.
       if (((router_.events() | doorkeeper_.events()) & ZMQ_POLLIN) != 0) continue;

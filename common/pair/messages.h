@@ -77,7 +77,9 @@ struct Hello {
   WireVersions speaks = kWire;  // if there is no common one, nothing after it is read
   Fingerprint model = {};
   std::string robot = {};  // its name, for people: it proves nothing, and is no key
-  uint64_t token = 0;      // the same as long as the robot's process lives; 0: it says none
+  // The same as long as the robot's process lives, 0: it says none. With it a robot that comes
+  // again ends what the server still holds of it.
+  uint64_t token = 0;
 };
 
 struct Welcome {

@@ -50,8 +50,10 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
     return;
   }
   Turn(ToDo::kAnswer);
-  drop_at_ = begin + 2 * std::chrono::milliseconds(frame.left_ms);
-  if (frame.left_ms == 0) drop_at_ = std::chrono::nanoseconds::max();
+  const std::chrono::milliseconds left(frame.left_ms);
+  const bool is_due = frame.left_ms != 0;
+  due_at_ = is_due ? begin + left : std::chrono::nanoseconds::max();
+  drop_at_ = is_due ? due_at_ + left : std::chrono::nanoseconds::max();
   answer_ = {.number = frame.number};
   answer_.times.server_decoding = clock_.Now() - begin;
   frame_ = frame.frame;

@@ -52,6 +52,11 @@ class RemoteServer {
   // Whether a picture waits for its answer.
   bool is_open() const { return to_do_ == ToDo::kAnswer; }
 
+  // When its answer is due; max(): at no time.
+  std::chrono::nanoseconds due() const {
+    return is_open() ? due_at_ : std::chrono::nanoseconds::max();
+  }
+
   // Takes a step, of a picture that has waited so long for its turn so far. Returns false if there
   // is nothing to do.
   bool Step(std::chrono::nanoseconds queued = {});
@@ -83,7 +88,8 @@ class RemoteServer {
   ToDo to_do_ = ToDo::kNothing;
   ModelState* computing_ = nullptr;      // once that has begun
   std::chrono::nanoseconds computed_{};  // so long
-  std::chrono::nanoseconds drop_at_{};   // the current picture
+  std::chrono::nanoseconds due_at_{};    // the current picture's answer
+  std::chrono::nanoseconds drop_at_{};   // that picture
   message::Done answer_;                 // to the current picture, as far as it is known
 };
 

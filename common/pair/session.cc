@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "common/base/error.h"
@@ -40,8 +41,22 @@ T Session::Read(const Message& message) const {
 }
 
 bool Session::Advance(std::chrono::nanoseconds at_most) {
-  if (is_over()) return false;
   const auto turn = clock_.Now();
+  const bool has_heard = TakeNews();
+  return TakeTurn(turn, at_most) || has_heard;
+}
+
+bool Session::Hear() {
+  const auto begin = clock_.Now();
+  if (!TakeNews()) return false;
+  if (due_since_) *due_since_ += clock_.Now() - begin;  // this was no wait for others
+  return true;
+}
+
+bool Session::Compute(std::chrono::nanoseconds at_most) { return TakeTurn(clock_.Now(), at_most); }
+
+bool Session::TakeNews() {
+  if (is_over()) return false;
   bool has_moved = false;
   try {
     has_moved = FinishPreparing();
@@ -55,11 +70,24 @@ bool Session::Advance(std::chrono::nanoseconds at_most) {
       if (held_) break;
       has_moved = true;
     }
-    if (Step(turn, at_most)) has_moved = true;
   } catch (const std::exception& error) {
     Leave(SentenceOf(error));
   }
   return has_moved;
+}
+
+bool Session::TakeTurn(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most) {
+  if (is_over()) return false;
+  try {
+    return Step(turn, at_most);
+  } catch (const std::exception& error) {
+    Leave(SentenceOf(error));
+  }
+  return false;
+}
+
+std::chrono::nanoseconds Session::due() const {
+  return remote_ ? remote_->due() : std::chrono::nanoseconds::max();
 }
 
 bool Session::Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most) {
@@ -151,6 +179,7 @@ void Session::TakeHello(const message::Hello& hello) {
   robot_ = Printable(hello.robot);
   token_ = hello.token;
   model_ = hello.model;
+  if (options_.on_greeting) options_.on_greeting(*this);
   const bool needs_model = !store_.Has(model_);
   if (needs_model) {
     if (options_.accounts != nullptr) {
@@ -174,7 +203,9 @@ std::function<Session::Prepared(const message::Settings& settings)> Session::Pre
     prepared.model = store.Get(model, settings, talk->stops, robot.is_trusted);
     const Graph& graph = prepared.model->graph();
     // A state that keeps everything, and as much for what moves or keeps nothing.
-    prepared.memory.Take(2 * sizeof(float) * PlanLayout(graph, {}, Keep::kAll).arena_floats);
+    const size_t state_bytes = sizeof(float) * PlanLayout(graph, {}, Keep::kAll).arena_floats;
+    prepared.memory.Take(2 * state_bytes);
+    ::operator delete(::operator new(state_bytes));  // rather now than when a frame needs it
     return prepared;
   };
 }
@@ -264,6 +295,20 @@ void Session::Leave(const std::string& reason) {
   Say(channel_, message::Bye{reason});
   if (end_.empty()) end_ = reason;
   talk_->stops = true;
+}
+
+void Session::Evict(const std::string& reason) {
+  Leave(reason);
+  incoming_.reset();
+  arriving_ = {};
+  preparing_ = {};
+  split_.reset();
+  remote_.reset();
+  memory_ = {};
+}
+
+bool Session::IsOfSameRobot(const Session& other) const {
+  return token_ != 0 && token_ == other.token_ && key() == other.key();
 }
 
 std::string Session::end() const { return end_.empty() ? channel_.fault() : end_; }

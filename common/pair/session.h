@@ -21,9 +21,9 @@
 
 namespace cacheinf {
 
-// A server's conversation with one robot (messages.h), from greeting to end. A server calls Advance
-// of each session in turn on the computing thread, so robots share it stage by stage. Nothing here
-// waits, not even the end: models are read and packed, and schedules solved, as SlowWork.
+// A server's conversation with one robot (messages.h), from greeting to end. Robots share a
+// computing thread (server/turns.h). Nothing here waits, not even the end: models are read and
+// packed, and schedules solved, as SlowWork.
 //
 //   Session session(channel, store, slow_work, clock);  // the channel pumps on its thread
 //   while (!session.is_over()) {
@@ -45,6 +45,8 @@ class Session {
     Solve solve = {};                   // none: a robot that asks for a schedule gets none
     Link::Peer robot = {};              // as its link says
     RobotAccounts* accounts = nullptr;  // null: robots may take what they like
+    // Called once a robot has said who it is, before it takes anything.
+    std::function<void(const Session& newcomer)> on_greeting = {};
     WireVersions speaks = kWire;
   };
 
@@ -61,6 +63,13 @@ class Session {
   // arrives. Returns whether there was anything to do. Never throws, whatever arrives.
   bool Advance(std::chrono::nanoseconds at_most = {});
 
+  // The two halves of it, for a thread that turns to other robots in between.
+  bool Hear();
+  bool Compute(std::chrono::nanoseconds at_most);
+
+  // When the answer to the current frame is due; max() if it is not, or there is none.
+  std::chrono::nanoseconds due() const;
+
   // Whether a robot has been admitted; robot() is its name then, for people and safe to print. Who
   // it is, its key and the token say: they are the same as long as its process lives.
   bool has_robot() const { return is_greeted_; }
@@ -71,13 +80,21 @@ class Session {
   // Ends the session and tells the robot why.
   void Leave(const std::string& reason);
 
+  // The same, and lets go at once of all that it holds.
+  void Evict(const std::string& reason);
+
+  // Whether both are of one process: the same key, and the same token.
+  bool IsOfSameRobot(const Session& other) const;
+
   bool is_over() const { return !end().empty(); }
   // Why it ended, in one sentence.
   std::string end() const;
 
  private:
+  bool TakeNews();
   void Take(const Message& message);
   void NoteDue(const Message& message);
+  bool TakeTurn(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);
   bool Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);
   void TakeHello(const message::Hello& hello);
   void TakeSettings(const message::Settings& settings);

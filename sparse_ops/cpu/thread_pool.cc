@@ -74,23 +74,34 @@ void ReleaseCores(const std::vector<int>& cores) {
   all.claims.Release(cores);
 }
 
+void End(std::vector<std::thread>& workers, std::atomic<bool>& stop, std::mutex& mutex,
+         std::condition_variable& wake) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    stop.store(true);
+  }
+  wake.notify_all();
+  for (std::thread& worker : workers) worker.join();
+}
+
 }  // namespace
 
 ThreadPool::ThreadPool(int threads)
     : shares_(static_cast<size_t>(threads)), cores_(ClaimCores(threads)) {
-  for (int thread = 1; thread < threads; ++thread) {
-    workers_.emplace_back([this, thread] { Work(thread); });
-    if (!cores_.empty()) Pin(workers_.back(), cores_[static_cast<size_t>(thread)]);
+  try {
+    for (int thread = 1; thread < threads; ++thread) {
+      workers_.emplace_back([this, thread] { Work(thread); });
+      if (!cores_.empty()) Pin(workers_.back(), cores_[static_cast<size_t>(thread)]);
+    }
+  } catch (...) {  // there may be no further thread
+    End(workers_, stop_, mutex_, wake_);
+    ReleaseCores(cores_);
+    throw;
   }
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stop_.store(true);
-  }
-  wake_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  End(workers_, stop_, mutex_, wake_);
   ReleaseCores(cores_);
 }
 

@@ -28,7 +28,7 @@ class FuzzTest : public testing::TestWithParam<const Target*> {
 
 INSTANTIATE_TEST_SUITE_P(Of, FuzzTest,
                          testing::Values(&kCodec, &kConfig, &kMask, &kMessage, &kNotes, &kOnnx,
-                                         &kPack, &kPacket, &kPlan),
+                                         &kPack, &kPacket, &kPlan, &kSession),
                          [](const auto& info) { return std::string(info.param->name); });
 
 TEST_P(FuzzTest, WhatIsGoodIsRead) {

@@ -26,7 +26,8 @@ struct Target {
   bool (*reads)(Bytes bytes);
 };
 
-extern const Target kCodec, kConfig, kMask, kMessage, kNotes, kOnnx, kPack, kPacket, kPlan;
+extern const Target kCodec, kConfig, kMask, kMessage, kNotes, kOnnx, kPack, kPacket, kPlan,
+    kSession;
 
 inline std::string ToText(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
 

@@ -28,6 +28,12 @@ int PortOf(const KnockListener& listener) {
   return port;
 }
 
+// What a robot says.
+std::string KnockOf(const KnockListener& listener) {
+  const std::string& published = listener.published();
+  return published.substr(0, published.find(' ', published.find(' ') + 1));
+}
+
 // Connects like a program that does not know how to knock.
 Descriptor ConnectTo(int port) {
   Descriptor visitor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -102,6 +108,44 @@ TEST(KnockTest, ASilentCrowdMakesNobodyWait) {
   knocking.join();
   EXPECT_TRUE(robot);
   EXPECT_LT(listener.descriptors().size(), 300U);
+}
+
+// As a server finds them that was stopped for a while.
+TEST(KnockTest, WhoKnockedLongAgoIsDroppedUnseen) {
+  KnockListener listener;
+  const std::string words = KnockOf(listener);
+  std::vector<Descriptor> patient;
+  for (int i = 0; i < 20; ++i) {
+    patient.push_back(ConnectTo(PortOf(listener)));
+    EXPECT_TRUE(WriteLine(patient.back(), words));
+  }
+  std::this_thread::sleep_for(milliseconds(1100));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(WriteLine(ConnectTo(PortOf(listener)), words));
+  Descriptor robot;
+  std::thread knocking([&] { robot = Knock(listener.published(), milliseconds(2000)); });
+  EXPECT_TRUE(AcceptBy(&listener, milliseconds(2000)));
+  knocking.join();
+  EXPECT_TRUE(robot);
+  EXPECT_FALSE(AcceptBy(&listener, milliseconds(100))) << "whoever has given up";
+}
+
+TEST(KnockTest, WithoutFilesForMoreItWaitsForRobotsAndRests) {
+  KnockListener listener;
+  const Descriptor silent = ConnectTo(PortOf(listener));
+  EXPECT_FALSE(AcceptBy(&listener, milliseconds(20)));
+  const Descriptor robot = ConnectTo(PortOf(listener));
+  rlimit before = {};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  setrlimit(RLIMIT_NOFILE, &none);
+  const auto begin = steady_clock::now();
+  EXPECT_FALSE(listener.Accept());
+  EXPECT_FALSE(listener.Accept());
+  EXPECT_GT(steady_clock::now() - begin, milliseconds(40)) << "it would look without end";
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(WriteLine(robot, KnockOf(listener)));
+  EXPECT_TRUE(AcceptBy(&listener, milliseconds(2000)));
 }
 
 TEST(KnockTest, AQuestionIsNoRobot) {

@@ -13,11 +13,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -360,6 +363,27 @@ TEST_F(SessionTest, AModelThatNeedsMoreThanTheKeysMemoryIsRefusedInASentence) {
         << told;
     EXPECT_EQ(ToldWhenBringing(*graph, store, false, {.accounts = &accounts}), "") << "no key";
   }
+}
+
+TEST_F(SessionTest, ARobotForWhichNothingIsLeftIsRefusedInASentence) {
+  const auto graph = MakeNetwork(Yolo(), kHeight, kWidth);
+  const auto told_if = [&](const std::function<void()>& fails) {
+    int backends = 0;  // the first one is the store's own
+    ModelStore store(folder_, [&] {
+      if (backends++ > 0) fails();
+      return std::make_unique<CpuBackend>();
+    });
+    return ToldWhenBringing(*graph, store, false, {});
+  };
+  const auto lack = [](std::errc what) {
+    return [what] { throw std::system_error(std::make_error_code(what)); };
+  };
+  EXPECT_EQ(told_if([] { throw std::bad_alloc(); }), "there is not enough memory");
+  EXPECT_EQ(told_if(lack(std::errc::not_enough_memory)), "there is not enough memory");
+  EXPECT_EQ(told_if(lack(std::errc::resource_unavailable_try_again)),
+            "no further thread or process can be had: raise their limit (ulimit -u)");
+  EXPECT_EQ(told_if(lack(std::errc::too_many_files_open)),
+            "no further file can be opened: raise the limit of files (ulimit -n)");
 }
 
 TEST_F(SessionTest, ModelsOfAKeyMakeRoomForOthersOfItAndForNobodyElses) {

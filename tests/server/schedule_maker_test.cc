@@ -142,6 +142,43 @@ TEST_F(ScheduleMakerTest, ThereIsARoughScheduleAtOnceAndTheRobotMayLeave) {
   EXPECT_EQ(FingerprintOf(second.server), FingerprintOf(schedule.server)) << "it is timed once";
 }
 
+TEST_F(ScheduleMakerTest, OfWhatRobotsAskForAndLeaveTheLastIsStillMade) {
+  robot_ = MeasureServer();
+  robot_.side = Side::kRobot;
+  for (const auto& file : fs::directory_iterator(folder_ / "made")) fs::remove(file);
+  std::atomic<bool> is_over = false;
+  std::thread others([&] {  // are served, so that nothing is measured yet
+    for (; !is_over; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+      maker_.NoteServing();
+    }
+  });
+  const auto pending_after = [&](int profile, const std::string& key) {
+    Profile robot = robot_;
+    robot.operators.front().dense_ms += profile;
+    std::atomic<bool> leaves = false;
+    std::atomic<bool> has_rough = false;
+    auto made = std::async(std::launch::async, [&] {
+      return maker_.Make(
+          model_, settings_, ToJsonText(robot), [&](const std::string&) { has_rough = true; },
+          leaves, key);
+    });
+    while (!has_rough) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // it asks, and waits
+    leaves = true;
+    EXPECT_EQ(RefusalOf([&] { made.get(); }), "the robot has left");
+    return maker_.pending();
+  };
+  EXPECT_EQ(pending_after(0, "arm"), 1U);
+  EXPECT_EQ(pending_after(1, "arm"), 2U);
+  EXPECT_EQ(pending_after(2, "arm"), 3U);
+  EXPECT_EQ(pending_after(2, "arm"), 3U) << "it has asked for that before";
+  EXPECT_EQ(pending_after(3, "arm"), 3U);
+  EXPECT_EQ(pending_after(3, "arm"), 3U) << "it is the older one that went";
+  EXPECT_EQ(pending_after(4, "leg"), 4U) << "of another robot";
+  is_over = true;
+  others.join();
+}
+
 // What one robot leaves behind, the next one gets.
 TEST_F(SlowScheduleMakerTest, TheServerFinishesForARobotThatHasLeft) {
   robot_ = MeasureServer();
