@@ -155,10 +155,11 @@ ChannelStatistics Channel::statistics() const {
   statistics.received = received_;
   statistics.acknowledged = estimate_.acknowledged();
   statistics.unacknowledged = estimate_.unacknowledged();
-  statistics.credit = estimate_.Credit();
+  statistics.credit = estimate_.Credit(found_none_at_);
   statistics.waiting_to_leave = waiting_to_leave_;
-  if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
-    statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at(), estimate_.basis()};
+  if (const std::optional<double> bandwidth = estimate_.bandwidth(found_none_at_)) {
+    statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at(found_none_at_),
+                            estimate_.basis()};
   }
   if (bytes_per_second_back_ > 0) {
     statistics.bandwidth_back = {static_cast<double>(bytes_per_second_back_) * 8,
@@ -322,9 +323,9 @@ bool Channel::SendReport(Time now) {
   report.pong = ping_;
   report.pinged_late_by = pinged_late_by_.count();
   report.is_quiet = estimate_.unacknowledged() == 0 ? 1 : 0;
-  if (const std::optional<double> bandwidth = estimate_.bandwidth()) {
+  if (const std::optional<double> bandwidth = estimate_.bandwidth(found_none_at_)) {
     report.bytes_per_second = static_cast<uint64_t>(*bandwidth);
-    report.measured_ago = (now - estimate_.bandwidth_at()).count();
+    report.measured_ago = (now - estimate_.bandwidth_at(found_none_at_)).count();
     report.basis = static_cast<uint8_t>(estimate_.basis());
   }
   if (!SendPacket(report)) return false;
@@ -343,12 +344,12 @@ bool Channel::SendChunk() {
   std::span<const uint8_t> bytes = std::span(message.bytes).subspan(offset_);
   bytes = bytes.first(ChunkSize(bytes.size()));
   const uint64_t after = estimate_.unacknowledged() + kChunkOverhead + bytes.size();
-  if (after > estimate_.Credit() ||
+  if (after > estimate_.Credit(found_none_at_) ||
       !SendPacket(Chunk{message.kind, message.frame, message.bytes.size(), offset_, bytes})) {
     has_to_wait_ = true;
     return false;
   }
-  estimate_.Sent(kChunkOverhead + bytes.size(), std::exchange(has_to_wait_, false), sent_at_);
+  estimate_.Sent(kChunkOverhead + bytes.size(), has_to_wait_, sent_at_);
   active_at_ = sent_at_;
   sent_.payload += bytes.size();
   waiting_to_leave_ -= bytes.size();
@@ -356,6 +357,7 @@ bool Channel::SendChunk() {
   if (offset_ == message.bytes.size()) {
     outbox_.pop_front();
     offset_ = 0;
+    if (outbox_.empty()) has_to_wait_ = false;
   }
   return true;
 }
@@ -363,9 +365,10 @@ bool Channel::SendChunk() {
 // Splits into chunks of equal size. Now and then splits a small message in two, because the second
 // chunk shows how fast the link is.
 size_t Channel::ChunkSize(size_t left) const {
-  size_t count = (left + kLargestChunk - 1) / kLargestChunk;
-  const bool is_old =
-      !estimate_.bandwidth() || clock_.Now() - estimate_.bandwidth_at() > kBandwidthInterval;
+  const size_t largest = estimate_.LargestPacket(found_none_at_) - kChunkOverhead;
+  size_t count = (left + largest - 1) / largest;
+  const bool is_old = !estimate_.bandwidth(found_none_at_) ||
+                      clock_.Now() - estimate_.bandwidth_at(found_none_at_) > kBandwidthInterval;
   if (offset_ == 0 && count == 1 && left >= kLeastSplit && is_old) count = 2;
   return count == 0 ? 0 : (left + count - 1) / count;
 }

@@ -75,7 +75,8 @@ std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth)
 //
 // Messages leave in the order in which they are sent, in chunks that the receiver acknowledges. At
 // most max(64 KiB, bandwidth × 50 ms) of chunks are unacknowledged at any time, so that little is
-// under way that cannot be recalled.
+// under way that cannot be recalled; on a narrow link no more than takes 50 ms, or a chunk of 1
+// KiB. So signs of life pass at any time.
 //
 // Any thread may call any function but Pump. Only Pump touches the link.
 class Channel {
@@ -167,7 +168,7 @@ class Channel {
   uint64_t waiting_to_leave_ = 0;
   std::optional<Abandonment> abandonment_;  // to send before the next chunk
   uint64_t next_number_ = 0;
-  bool has_to_wait_ = false;  // the next chunk waits for credit or room
+  bool has_to_wait_ = false;  // what is in the outbox waits for credit or room, or has waited
   Time sent_at_{};
 
   // Receiving.

@@ -9,12 +9,20 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint64_t kLeastCredit = 64 * 1024;
 constexpr double kCreditSeconds = .05;
+constexpr double kLeastWindow = 1024;
+constexpr double kFirstWindow = 2 * 1024;
+constexpr double kUsualCredit = 64 * 1024;
+constexpr double kLargestRoundTripSeconds = .2;  // that a window is widened for
+
+// An acknowledgement that is late by so much is overdue: less may be a pause of the peer.
+constexpr milliseconds kOverdue(100);
 
 constexpr seconds kPingInterval(5);  // each wakes both sides for a while
 constexpr milliseconds kBusyPingInterval(100);
 constexpr int kMostPingsInARow = 3;
+
+constexpr microseconds kSameTime(100);
 
 // A measurement must last this many times as long as its uncertainty.
 constexpr int kLeastPrecision = 4;
@@ -28,8 +36,9 @@ constexpr seconds kForgottenAfter(1);
 constexpr double kEnoughBytes = 64 * 1024;
 constexpr double kEnoughSeconds = .005;
 
-// If the link may have been idle, count only after this much was sent in a row.
+// If the link may have been idle, count only after this much was sent in a row, or for so long.
 constexpr uint64_t kLongRun = 64 * 1024;
+constexpr seconds kLongRunTime(2);
 
 double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -37,9 +46,11 @@ double Seconds(std::chrono::nanoseconds time) {
 
 }  // namespace
 
+LinkEstimate::LinkEstimate(Time now) : window_(kFirstWindow), next_ping_at_(now) {}
+
 void LinkEstimate::Sent(uint64_t packet_bytes, bool had_to_wait, Time now) {
   sent_ += packet_bytes;
-  under_way_.push_back({sent_, now, had_to_wait});
+  under_way_.push_back({sent_, unacknowledged(), now, had_to_wait});
 }
 
 bool LinkEstimate::IsPingDue(Time now) const {
@@ -85,34 +96,44 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
   const Time arrived_at(report.arrived_at);
   const Time late_by(report.arrived_late_by);
   acknowledged_ = report.arrived_bytes;
-  while (!under_way_.empty() && under_way_.front().end <= acknowledged_) under_way_.pop_front();
+  UnderWay last = first;
+  while (!under_way_.empty() && under_way_.front().end <= acknowledged_) {
+    last = under_way_.front();
+    under_way_.pop_front();
+  }
   next_ping_at_ = std::min(next_ping_at_, ping_at_ + kBusyPingInterval);
 
-  if (const RoundTrip* round_trip = Shortest()) {
-    const Time earliest_arrival =
-        first.sent_at + round_trip->peer_time_minus_ours + round_trip->duration / 2;
-    const bool was_idle = earliest_arrival > last_arrival_;
-    if (was_idle) {
-      begin_ = earliest_arrival;
-      begin_uncertainty_ = round_trip->duration / 16;  // the two directions may differ
-      bytes_ = 0;
-    }
-    bytes_ += bytes;
-    last_arrival_ = std::max(last_arrival_, arrived_at);
-    const Time duration = arrived_at - begin_;
-    const bool is_precise =
-        duration > Time(0) && duration >= kLeastPrecision * std::max(begin_uncertainty_, late_by);
-    if (is_precise) {
-      AddTransmission(bytes_, duration, now);
-      has_pauses_ = false;
-      precise_at_ = now;
-    }
-    if (is_precise || was_idle) {
-      begin_ = arrived_at;
-      begin_uncertainty_ = late_by;
-      bytes_ = 0;
-    }
+  const RoundTrip* round_trip = Shortest();
+  const Time earliest_arrival =
+      round_trip == nullptr
+          ? arrived_at
+          : first.sent_at + round_trip->peer_time_minus_ours + round_trip->duration / 2;
+  // Before a round trip is known, only what leaves at the same time is known to follow closely.
+  const bool was_idle = round_trip == nullptr ? first.sent_at > last_sent_at_ + kSameTime
+                                              : earliest_arrival > last_arrival_;
+  last_sent_at_ = last.sent_at;
+  if (was_idle) {
+    begin_ = earliest_arrival;
+    // The two directions may differ.
+    begin_uncertainty_ = round_trip == nullptr ? Time(0) : round_trip->duration / 16;
+    bytes_ = 0;
   }
+  bytes_ += bytes;
+  last_arrival_ = std::max(last_arrival_, arrived_at);
+  const Time duration = arrived_at - begin_;
+  const bool is_precise =
+      duration > Time(0) && duration >= kLeastPrecision * std::max(begin_uncertainty_, late_by);
+  if (is_precise) {
+    AddTransmission(bytes_, duration, now);
+    has_pauses_ = false;
+    precise_at_ = now;
+  }
+  if (is_precise || was_idle) {
+    begin_ = arrived_at;
+    begin_uncertainty_ = late_by;
+    bytes_ = 0;
+  }
+  Widen(last, bytes, now);
 
   // If transmissions are too short to measure, the link is at least as fast as the throughput with
   // all pauses.
@@ -122,8 +143,8 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
   }
   run_bytes_ += bytes;
   const Time run = now - run_begin_;
-  if (run_bytes_ < kLongRun || run == Time(0)) return;
-  const bool is_faster = static_cast<double>(run_bytes_) > bandwidth().value_or(0) * Seconds(run);
+  if ((run_bytes_ < kLongRun && run < kLongRunTime) || run == Time(0)) return;
+  const bool is_faster = static_cast<double>(run_bytes_) > measured().value_or(0) * Seconds(run);
   if (is_faster && (sum_seconds_ == 0 || now - precise_at_ > kForgottenAfter)) {
     AddTransmission(run_bytes_, run, now);
     has_pauses_ = true;
@@ -141,14 +162,69 @@ void LinkEstimate::AddTransmission(uint64_t bytes, Time duration, Time now) {
   bandwidth_at_ = now;
 }
 
-uint64_t LinkEstimate::Credit() const {
-  const double most = bandwidth().value_or(0) * kCreditSeconds;
-  return std::max(kLeastCredit, static_cast<uint64_t>(most));
+// Or narrows it.
+void LinkEstimate::Widen(const UnderWay& last, uint64_t bytes, Time now) {
+  quickest_ = std::min(quickest_, now - last.sent_at);
+  const double waited = Seconds(now - last.sent_at - AtLeast());
+  if (waited > kCreditSeconds) {
+    const double fitting = measured() ? *measured() * kCreditSeconds : window_ / 2;
+    window_ = std::clamp(fitting, kLeastWindow, window_);
+  } else {
+    // Few bytes say little of how more of them would fare.
+    const double proven =
+        std::min(window_ + static_cast<double>(bytes), 2 * static_cast<double>(last.ahead));
+    window_ = std::min(std::max(window_, proven), kUsualCredit);
+  }
 }
 
-std::optional<double> LinkEstimate::bandwidth() const {
+// What an acknowledgement takes on an idle link, as far as is known.
+LinkEstimate::Time LinkEstimate::AtLeast() const {
+  const Time otherwise = quickest_ == Time::max() ? Time(0) : quickest_;
+  return round_trip().value_or(otherwise);
+}
+
+double LinkEstimate::Window(Time now) const {
+  if (const auto most = MostWhileOverdue(now)) {
+    return std::clamp(*most * kCreditSeconds, kLeastWindow, window_);
+  }
+  return std::max(window_, measured().value_or(0) * kCreditSeconds);
+}
+
+uint64_t LinkEstimate::Credit(Time now) const {
+  const double window = Window(now);
+  const double round_trip_seconds = std::min(Seconds(AtLeast()), kLargestRoundTripSeconds);
+  const double wide = window * (1 + round_trip_seconds / kCreditSeconds);
+  return static_cast<uint64_t>(std::max(window, std::min(wide, kUsualCredit)));
+}
+
+uint64_t LinkEstimate::LargestPacket(Time now) const {
+  // Two of them, so that one is on its way while the other is acknowledged.
+  const double half = std::max(Window(now) / 2, kLeastWindow);
+  return std::min(static_cast<uint64_t>(half), uint64_t{kLargestChunkPacket});
+}
+
+std::optional<double> LinkEstimate::measured() const {
   if (sum_seconds_ == 0) return std::nullopt;
   return sum_bytes_ / sum_seconds_;
+}
+
+// In bytes per second; nothing if none is overdue.
+std::optional<double> LinkEstimate::MostWhileOverdue(Time now) const {
+  if (under_way_.empty()) return std::nullopt;
+  const UnderWay& first = under_way_.front();
+  const Time took = now - first.sent_at - AtLeast();
+  const auto most = static_cast<double>(first.ahead) / Seconds(took);
+  const bool is_overdue = took > kOverdue && most < measured().value_or(0);
+  return is_overdue ? std::optional(most) : std::nullopt;
+}
+
+std::optional<double> LinkEstimate::bandwidth(Time now) const {
+  const auto most = MostWhileOverdue(now);
+  return most ? most : measured();
+}
+
+LinkEstimate::Time LinkEstimate::bandwidth_at(Time now) const {
+  return MostWhileOverdue(now) ? now : bandwidth_at_;
 }
 
 BandwidthBasis LinkEstimate::basis() const {

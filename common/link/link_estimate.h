@@ -17,11 +17,18 @@ namespace cacheinf {
 // A chunk's transmission lasts from its earliest possible arrival, or that of the chunk before it,
 // until it arrives. All this is in the peer's time, which pings relate to ours. So no pause of the
 // sender, late report or traffic of the peer makes a link look slow.
+//
+// That shows what chunks took that have arrived. Of one that has not, although it should have, the
+// estimate is what the link can have carried at most since that left.
+//
+// On a link of less than 10 Mbit/s what may be under way is as much as takes 50 ms. It begins
+// small, grows as long as chunks are acknowledged within 50 ms beyond a round trip, and shrinks
+// when not.
 class LinkEstimate {
  public:
   using Time = std::chrono::nanoseconds;
 
-  explicit LinkEstimate(Time now) : next_ping_at_(now) {}
+  explicit LinkEstimate(Time now);
 
   // Notes that a packet with a chunk leaves. `had_to_wait`: for credit or room.
   void Sent(uint64_t packet_bytes, bool had_to_wait, Time now);
@@ -38,12 +45,15 @@ class LinkEstimate {
   uint64_t acknowledged() const { return acknowledged_; }
   uint64_t unacknowledged() const { return sent_ - acknowledged_; }
 
-  // The most that may be unacknowledged.
-  uint64_t Credit() const;
+  // The most that may be unacknowledged. Here and below `now` is when reports were last looked for.
+  uint64_t Credit(Time now) const;
+  // Of a packet with a chunk, so that no report waits behind it for long: at least 1 KiB.
+  uint64_t LargestPacket(Time now) const;
 
   // In bytes per second; nothing until there is an estimate.
-  std::optional<double> bandwidth() const;
-  Time bandwidth_at() const { return bandwidth_at_; }  // when it was last measured
+  std::optional<double> bandwidth(Time now) const;
+  // When it was last measured; now, if an acknowledgement is overdue.
+  Time bandwidth_at(Time now) const;
 
   // What bandwidth() rests on.
   BandwidthBasis basis() const;
@@ -54,7 +64,8 @@ class LinkEstimate {
 
  private:
   struct UnderWay {
-    uint64_t end = 0;  // bytes of all chunks sent up to this one
+    uint64_t end = 0;    // bytes of all chunks sent up to this one
+    uint64_t ahead = 0;  // of which so many were under way when it left
     Time sent_at{};
     bool had_to_wait = false;
   };
@@ -66,11 +77,18 @@ class LinkEstimate {
   void TakePong(const Report& report, Time now, Time late_by);
   void TakeArrival(const Report& report, Time now);
   void AddTransmission(uint64_t bytes, Time duration, Time now);
+  void Widen(const UnderWay& last, uint64_t bytes, Time now);
+  std::optional<double> measured() const;
+  std::optional<double> MostWhileOverdue(Time now) const;
+  double Window(Time now) const;
+  Time AtLeast() const;
   const RoundTrip* Shortest() const;
 
   uint64_t sent_ = 0;
   uint64_t acknowledged_ = 0;
   std::deque<UnderWay> under_way_;
+  double window_;                // bytes, without what is under way for a round trip
+  Time quickest_ = Time::max();  // acknowledgement
 
   Time next_ping_at_;
   Time ping_at_{};
@@ -84,7 +102,8 @@ class LinkEstimate {
   Time begin_{};  // in the peer's time
   Time begin_uncertainty_{};
   uint64_t bytes_ = 0;
-  Time last_arrival_{};  // in the peer's time
+  Time last_arrival_{};                         // in the peer's time
+  Time last_sent_at_ = -std::chrono::hours(1);  // of what was acknowledged last, in ours
 
   // What was acknowledged since chunks began to wait.
   Time run_begin_{};

@@ -14,6 +14,7 @@
 //
 //   8  names a build instead of versions
 //   9  the robot says which versions it speaks and which process it is, the server what it computes
+//      and how much of the model it has got
 
 namespace cacheinf {
 

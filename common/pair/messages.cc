@@ -308,6 +308,7 @@ void VisitFields(Message& m, Visit& visit) {
       return;
     }
     visit("version", m.wire);
+    visit("has_bytes", m.has_bytes);
     if (m.wire > kWire.newest) visit.Skip();
   } else if constexpr (std::is_same_v<Message, Settings>) {
     visit("version", m.version, kNotNegative);

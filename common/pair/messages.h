@@ -86,12 +86,14 @@ struct Welcome {
   static constexpr Kind kKind = Kind::kWelcome;
 
   bool needs_model = false;
-  std::string arithmetic = {};   // the server's Backend::Arithmetic
-  uint32_t wire = kWire.newest;  // the version that both go on in; 8 is not written
+  std::string arithmetic = {};  // the server's Backend::Arithmetic
+  uint32_t wire =
+      kWire.newest;        // the version that both go on in; 8 is not written, nor what follows
+  uint64_t has_bytes = 0;  // of the model, from an earlier connection
 };
 
-// A part of the model's native file (common/model/graph/pack.h). The first begins at 0, each next
-// one where the last ended.
+// A part of the model's native file (common/model/graph/pack.h). The first begins where what the
+// server has got ends, each next one where the last ended.
 struct ModelPiece {
   static constexpr Kind kKind = Kind::kModelPiece;
 

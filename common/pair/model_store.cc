@@ -1,14 +1,17 @@
 #include "common/pair/model_store.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
+#include <map>
 #include <mutex>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -17,6 +20,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/printable.h"
+#include "common/link/descriptor.h"
 #include "common/model/graph/pack.h"
 #include "common/model/graph/schemes.h"
 
@@ -28,27 +32,48 @@ constexpr uint64_t kMostModelBytes = uint64_t{8} << 30;
 constexpr std::chrono::milliseconds kLookForStop(20);
 constexpr char kModel[] = ".cacheinf";
 constexpr char kBringer[] = ".bringer";  // of a model: holds the key of who brought it
+constexpr char kPart[] = ".part";        // half of a model
 constexpr uint64_t kLongestKey = 1024;
+constexpr std::chrono::hours kPartsKept(24);
+constexpr std::chrono::minutes kPartInUse(1);  // since it last grew
 
 std::string NameOf(const message::Fingerprint& model) {
   return fmt::format("{:016x}-{}", model.checksum, model.bytes);
 }
 
-fs::path TemporaryBeside(const fs::path& path) {
-  static std::atomic<int> count = 0;
-  return fmt::format("{}.{}-{}.part", path.string(), getpid(), count++);
+// Ends the names of halves that robots with this key have brought.
+std::string PartOf(const std::string& key) {
+  return fmt::format(".{:016x}{}", XXH3_64bits(key.data(), key.size()), kPart);
 }
 
-// Removes what killed servers left half done. Other servers may be at work in the folder.
-void RemoveRemains(const fs::path& folder) {
+// Halves of models that have not grown for so long, by when they last did.
+std::multimap<fs::file_time_type, fs::path> PartsIn(const fs::path& folder,
+                                                    fs::file_time_type::duration not_grown_for) {
+  std::multimap<fs::file_time_type, fs::path> parts;
+  const auto latest = fs::file_time_type::clock::now() - not_grown_for;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    // NAME.cacheinf.PROCESS-COUNT, as TemporaryBeside names it.
-    if (entry.path().extension() != ".part") continue;
-    const std::string process = entry.path().stem().extension().string();
-    const pid_t id = process.empty() ? 0 : std::atoi(process.c_str() + 1);
-    if (id > 0 && kill(id, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
+    if (entry.path().extension() != kPart) continue;
+    const fs::file_time_type when = fs::last_write_time(entry.path(), error);
+    if (!error && when <= latest) parts.emplace(when, entry.path());
   }
+  return parts;
+}
+
+uint64_t SizeOf(const fs::path& file) {
+  std::error_code error;
+  const uint64_t size = fs::file_size(file, error);
+  return error ? 0 : size;
+}
+
+// Without halves of models, if need be.
+bool HasRoom(const fs::path& folder, uint64_t bytes) {
+  std::error_code error;
+  for (const auto& [when, part] : PartsIn(folder, kPartInUse)) {
+    if (fs::space(folder, error).available >= bytes) return true;
+    fs::remove(part, error);
+  }
+  return fs::space(folder, error).available >= bytes;
 }
 
 // Removes a file that cannot be read, so that the next robot sends it again.
@@ -75,7 +100,7 @@ ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune, boo
   if (!fs::is_directory(folder_)) {
     throw InputError(fmt::format("'{}' is not a folder for models", folder_.string()));
   }
-  RemoveRemains(folder_);
+  for (const auto& [when, part] : PartsIn(folder_, kPartsKept)) fs::remove(part, error);
 }
 
 fs::path ModelStore::PathOf(const message::Fingerprint& model) const {
@@ -91,13 +116,20 @@ bool ModelStore::Has(const message::Fingerprint& model) const {
 
 void ModelStore::MakeRoom(const std::string& key, const message::Fingerprint& model,
                           uint64_t most_bytes) {
-  if (key.empty()) return;
   std::multimap<fs::file_time_type, fs::path> brought;
   uint64_t bytes = 0;
+  const std::string own_part = PartOf(key);
+  for (const auto& [when, part] : PartsIn(folder_, {})) {
+    if (!part.string().ends_with(own_part) || part == PathOf(model).string() + own_part) continue;
+    bytes += SizeOf(part);
+    brought.emplace(when, part);
+  }
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (entry.path().extension() != kBringer || ReadFile(entry.path(), kLongestKey) != key)
+    if (key.empty() || entry.path().extension() != kBringer ||
+        ReadFile(entry.path(), kLongestKey) != key) {
       continue;
+    }
     const fs::path file = fs::path(entry.path()).replace_extension(kModel);
     const uint64_t size = fs::file_size(file, error);
     if (error) {
@@ -109,9 +141,9 @@ void ModelStore::MakeRoom(const std::string& key, const message::Fingerprint& mo
   }
   for (const auto& [when, file] : brought) {
     if (bytes + model.bytes <= most_bytes) return;
-    bytes -= fs::file_size(file, error);
+    bytes -= SizeOf(file);
     fs::remove(file, error);
-    fs::remove(fs::path(file).replace_extension(kBringer), error);
+    if (file.extension() == kModel) fs::remove(fs::path(file).replace_extension(kBringer), error);
     LogInfo(fmt::format("{} makes room for another model of the robot that brought it",
                         file.filename().string()));
   }
@@ -157,37 +189,52 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
   return compiled;
 }
 
-ModelStore::Incoming::Incoming(const ModelStore& store, const message::Fingerprint& model)
-    : model_(model),
-      path_(store.PathOf(model)),
-      temporary_(TemporaryBeside(path_)),
-      file_(temporary_, std::ios::binary) {
-  if (model.bytes > kMostModelBytes || !file_) {
+ModelStore::Incoming::Incoming(const ModelStore& store, const message::Fingerprint& model,
+                               const std::string& key, bool resumes)
+    : model_(model), path_(store.PathOf(model)), part_(path_.string() + PartOf(key)) {
+  const uint64_t arrived = SizeOf(part_);
+  if (resumes && arrived < model.bytes) taken_ = arrived;
+  if (model.bytes > kMostModelBytes || !HasRoom(store.folder_, model.bytes - taken_)) {
     throw InputError(fmt::format("there is no room for a model of {} bytes", model.bytes));
   }
-}
-
-ModelStore::Incoming::~Incoming() {
-  std::error_code error;
-  fs::remove(temporary_, error);
 }
 
 bool ModelStore::Incoming::Take(const message::ModelPiece& piece) {
   if (piece.offset != taken_ || piece.bytes.empty() || piece.bytes.size() > model_.bytes - taken_) {
     throw InputError("a piece of the model is not the next one");
   }
-  file_.write(reinterpret_cast<const char*>(piece.bytes.data()),
-              static_cast<std::streamsize>(piece.bytes.size()));
-  taken_ += piece.bytes.size();
-  if (taken_ < model_.bytes) return false;
-  file_.close();
-  if (!file_) throw InputError("the model cannot be written");
-  const MappedFile file = MapFile(temporary_);
-  if (PackChecksum({file.data.get(), file.size}) != model_.checksum) {
+  Write(piece.bytes);
+  return taken_ == model_.bytes;
+}
+
+// Once all is there, and is right, the file gets its name. Whoever is still at it must not write to
+// it then: others use it.
+void ModelStore::Incoming::Write(std::span<const uint8_t> bytes) {
+  std::error_code error;
+  const uint64_t offset = taken_;
+  taken_ += bytes.size();
+  if (fs::exists(path_, error)) return;
+  const Descriptor file(
+      open(part_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (offset == 0 ? O_CREAT : 0), 0644));
+  struct stat opened {};
+  struct stat named {};
+  const bool is_ours = file && flock(file.get(), LOCK_EX) == 0 && fstat(file.get(), &opened) == 0 &&
+                       stat(part_.c_str(), &named) == 0 && opened.st_ino == named.st_ino;
+  if (!is_ours && fs::exists(path_, error)) return;
+  if (!is_ours) throw InputError("what had arrived of the model had to make room");
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t written = pwrite(file.get(), bytes.data() + done, bytes.size() - done,
+                                   static_cast<off_t>(offset + done));
+    if (written <= 0) throw InputError("the model cannot be written");
+    done += static_cast<size_t>(written);
+  }
+  if (taken_ < model_.bytes) return;
+  const MappedFile all = MapFile(part_);
+  if (PackChecksum({all.data.get(), all.size}) != model_.checksum) {
+    fs::remove(part_, error);
     throw InputError("the model has arrived damaged");
   }
-  fs::rename(temporary_, path_);
-  return true;
+  fs::rename(part_, path_);
 }
 
 }  // namespace cacheinf

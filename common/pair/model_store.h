@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -35,7 +35,8 @@ class ModelStore {
   // of its convolutions. Ends soon after `stop` is set.
   using Tune = std::function<void(Graph& graph, bool takes_fastest, const std::atomic<bool>& stop)>;
 
-  // Makes the folder, removes what killed servers left half done in it, and makes a backend once.
+  // Makes the folder, removes halves of models that nobody has gone on with for a day, and makes a
+  // backend once.
   // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled. Foreign
   // operators are code that a robot brings: they run only if the server `trusts_robots`.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend, Tune tune = nullptr,
@@ -46,9 +47,9 @@ class ModelStore {
 
   bool Has(const message::Fingerprint& model) const;
 
-  // Makes room for a model that this key brings: as long as all that it has brought would be more
-  // than `most_bytes`, removes the one that was not used for the longest time. Without a key there
-  // is always room.
+  // Makes room for a model that this key brings: as long as all that it has brought, halves of
+  // models included, would be more than `most_bytes`, removes what was not used for the longest
+  // time. Without a key only halves count.
   void MakeRoom(const std::string& key, const message::Fingerprint& model, uint64_t most_bytes);
   // Notes who has brought a model that has arrived.
   void NoteBringer(const std::string& key, const message::Fingerprint& model);
@@ -61,24 +62,28 @@ class ModelStore {
                                            const message::Settings& settings,
                                            const std::atomic<bool>& stop, bool is_trusted = false);
 
-  // A model file on its way into the store.
+  // A model file on its way into the store. What has arrived is kept for the next one of this key,
+  // even if the server ends; several may be at it at once, in other servers as well.
   class Incoming {
    public:
-    // Throws InputError if there is no room for it.
-    Incoming(const ModelStore& store, const message::Fingerprint& model);
-    ~Incoming();
-    Incoming(const Incoming&) = delete;
-    Incoming& operator=(const Incoming&) = delete;
+    // Begins with the first piece unless it `resumes`. Throws InputError if there is no room for
+    // the model, even without halves of others that nobody goes on with.
+    Incoming(const ModelStore& store, const message::Fingerprint& model, const std::string& key,
+             bool resumes);
+
+    // Where the next piece begins.
+    uint64_t taken() const { return taken_; }
 
     // Returns whether the piece was the last. Throws InputError if it is not the next one, cannot
     // be written, or completes bytes that do not match the fingerprint.
     bool Take(const message::ModelPiece& piece);
 
    private:
+    void Write(std::span<const uint8_t> bytes);
+
     const message::Fingerprint model_;
     const std::filesystem::path path_;
-    const std::filesystem::path temporary_;
-    std::ofstream file_;
+    const std::filesystem::path part_;
     uint64_t taken_ = 0;
   };
 

@@ -21,10 +21,13 @@
 namespace cacheinf {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{256} << 10;
+// What a break of a narrow link loses of it.
+constexpr size_t kPieceBytes = size_t{32} << 10;
 // Queue no more at once, or the whole model would be in memory twice.
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 constexpr uint32_t kMostProbeBytes = 256 << 10;
+constexpr uint32_t kLeastProbeBytes = 2 << 10;
+constexpr double kLongestProbeSeconds = .2;
 constexpr std::chrono::seconds kLinkKnown(5);
 constexpr std::chrono::seconds kProbeAgain(1);
 // What a server says of a greeting that begins with a version which it does not know, if it speaks
@@ -106,7 +109,11 @@ std::string ServerConnection::Take(message::Welcome welcome) {
     return fmt::format("the server goes on in version {} of the wire, which was not offered",
                        welcome.wire);
   }
+  if (welcome.needs_model && welcome.has_bytes >= model_.size) {
+    return "the server has got more of the model than there is, and wants it";
+  }
   wire_ = welcome.wire;
+  given_ = welcome.has_bytes;
   arithmetic_ = Printable(welcome.arithmetic);
   step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
   if (step_ == Step::kHasModel) BeginWithModel();
@@ -165,6 +172,10 @@ void ServerConnection::KeepLinkKnown(std::chrono::nanoseconds now) {
 }
 
 void ServerConnection::Probe(uint32_t bytes) {
+  if (const auto bandwidth = channel_.statistics().bandwidth; bandwidth && !bandwidth->is_guess()) {
+    const double most = bandwidth->bits_per_second / 8 * kLongestProbeSeconds;
+    bytes = std::max(kLeastProbeBytes, static_cast<uint32_t>(std::min<double>(bytes, most)));
+  }
   Say(channel_, message::Probe{bytes, std::vector<uint8_t>(bytes)});
 }
 

@@ -187,10 +187,11 @@ void Session::TakeHello(const message::Hello& hello) {
       arriving_.Take(model_.bytes);
       store_.MakeRoom(key(), model_, options_.accounts->quotas().disk_bytes);
     }
-    incoming_.emplace(store_, model_);
+    incoming_.emplace(store_, model_, key(), /*resumes=*/wire_ > kWireWithoutLikeness);
   }
   is_greeted_ = true;
-  Say(channel_, message::Welcome{needs_model, store_.arithmetic(), wire_});
+  const uint64_t has_bytes = incoming_ ? incoming_->taken() : 0;
+  Say(channel_, message::Welcome{needs_model, store_.arithmetic(), wire_, has_bytes});
 }
 
 // To be called on another thread, that may outlive this.

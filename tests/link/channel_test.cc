@@ -380,6 +380,78 @@ TEST(ChannelTest, FollowsABandwidthThatFalls) {
   EXPECT_NEAR(pair.robot.statistics().bandwidth->bits_per_second, 2e6, 2e5);
 }
 
+// At 0.1 Mbit/s, where 32 KiB take 2.6 s.
+TEST(ChannelTest, StaysWholeOnANarrowLinkWhoseReportsNeverWaitLong) {
+  ChannelPair pair(Shaped("100kbit,3ms"));
+  std::mt19937 random(1);
+  Expected to_server;
+  Expected to_robot;
+  to_server.Send(pair.robot, RandomMessage(random, 100'000));
+  to_robot.Send(pair.server, RandomMessage(random, 30'000));
+  uint64_t heard = 0;
+  auto heard_at = pair.clock.Now();
+  std::chrono::nanoseconds longest_silence{0};
+  const bool have_come = pair.RunUntil(
+      [&] {
+        const uint64_t received = pair.server.statistics().received.wire;
+        if (received != heard) heard_at = pair.clock.Now();
+        heard = received;
+        longest_silence = std::max(longest_silence, pair.clock.Now() - heard_at);
+        return to_server.Receive(pair.server) && to_robot.Receive(pair.robot) &&
+               to_server.IsEmpty() && to_robot.IsEmpty();
+      },
+      seconds(14));
+  EXPECT_TRUE(have_come) << pair.robot.fault() << " / " << pair.server.fault();
+  EXPECT_LT(longest_silence, milliseconds(260));
+  ASSERT_TRUE(pair.robot.statistics().bandwidth);
+  EXPECT_NEAR(pair.robot.statistics().bandwidth->bits_per_second, 100e3, 10e3);
+  EXPECT_LT(pair.robot.statistics().credit, 5000);
+}
+
+// The first chunks are small; a quick link has its usual credit after a few of them.
+TEST(ChannelTest, WidensBeforeAnythingIsMeasured) {
+  ChannelPair pair(Shaped("1000mbit,3ms"));
+  pair.robot.Send({0, 0, std::vector<uint8_t>(1'000'000)});
+  pair.RunFor(microseconds(100));
+  EXPECT_LE(pair.robot.statistics().unacknowledged, 8192);
+  pair.RunFor(milliseconds(40));
+  EXPECT_GE(pair.robot.statistics().credit, 65536);
+}
+
+// So much was sent beforehand that the link would be busy for seconds.
+TEST(ChannelTest, ACollapseIsSeenBeforeAnythingIsAcknowledged) {
+  for (const bool collapses : {false, true}) {
+    SCOPED_TRACE(collapses);
+    LoopbackScript script = Shaped("20mbit,3ms");
+    if (collapses) {
+      script.shape.bandwidth = {{seconds(1), 20 * 125e3}, {seconds(100), 0.1 * 125e3}};
+    }
+    ChannelPair pair(script);
+    std::optional<std::chrono::nanoseconds> seen_at;
+    for (int frame = 0; pair.clock.Now() < seconds(4); ++frame) {
+      pair.robot.Send({0, frame, std::vector<uint8_t>(8000)});
+      pair.RunUntil(
+          [&] {
+            const auto& known = pair.robot.statistics().bandwidth;
+            if (!seen_at && pair.clock.Now() > seconds(1) && known &&
+                known->bits_per_second < 2e6 && known->age < milliseconds(1)) {
+              seen_at = pair.clock.Now();
+            }
+            return false;
+          },
+          milliseconds(33));
+      pair.robot.GiveUp(frame);
+    }
+    EXPECT_EQ(pair.robot.fault(), "");
+    EXPECT_EQ(pair.server.fault(), "");
+    ASSERT_EQ(seen_at.has_value(), collapses);
+    if (!collapses) continue;
+    EXPECT_LE(*seen_at, milliseconds(1300));
+    EXPECT_NEAR(pair.robot.statistics().bandwidth->bits_per_second, 100e3, 30e3);
+    EXPECT_LT(pair.robot.statistics().credit, 2500);
+  }
+}
+
 TEST(ChannelTest, CountsBytes) {
   ChannelPair pair(Shaped("93mbit,3ms"));
   pair.robot.Send({0, 0, std::vector<uint8_t>(100'000)});
@@ -389,11 +461,13 @@ TEST(ChannelTest, CountsBytes) {
   const ChannelStatistics server = pair.server.statistics();
   EXPECT_EQ(robot.sent.payload, 100'000);
   EXPECT_EQ(server.received.payload, 100'000);
-  EXPECT_EQ(robot.acknowledged, 100'000 + 4 * kChunkOverhead);
+  const uint64_t overhead = robot.acknowledged - 100'000;
+  EXPECT_EQ(overhead % kChunkOverhead, 0);
+  EXPECT_LE(overhead, 16 * kChunkOverhead);
   EXPECT_EQ(robot.sent.wire, server.received.wire);
   EXPECT_EQ(robot.received.wire, server.sent.wire);
-  EXPECT_LT(robot.sent.wire, 101'000);
-  EXPECT_LT(robot.received.wire, 1000);
+  EXPECT_LT(robot.sent.wire, 101'500);
+  EXPECT_LT(robot.received.wire, 2000);
 }
 
 }  // namespace

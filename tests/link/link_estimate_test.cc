@@ -74,11 +74,11 @@ TEST_F(LinkEstimateTest, FewBytesAreAGuess) {
   EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
   MeasureRoundTrip();
   Send(2, milliseconds(4));
-  EXPECT_TRUE(estimate_.bandwidth()) << "the best guess";
+  EXPECT_TRUE(estimate_.bandwidth(now_)) << "the best guess";
   EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
   Send(2, milliseconds(4));
   EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
-  EXPECT_NEAR(estimate_.bandwidth().value(), kChunk / 4e-3, 1);
+  EXPECT_NEAR(estimate_.bandwidth(now_).value(), kChunk / 4e-3, 1);
 }
 
 TEST_F(LinkEstimateTest, ManyBytesInNextToNoTimeAreAGuess) {
@@ -89,10 +89,25 @@ TEST_F(LinkEstimateTest, ManyBytesInNextToNoTimeAreAGuess) {
   EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
 }
 
+// Without a round trip nobody knows when they could have arrived.
 TEST_F(LinkEstimateTest, BytesWithPausesSayWhatALinkCanDoAtLeast) {
-  Send(4, milliseconds(4));  // without a round trip nobody knows when they could have arrived
+  for (int i = 0; i < 4; ++i) {
+    estimate_.Sent(kChunk, i > 0, now_);
+    now_ += milliseconds(4);
+    Report report;
+    report.arrived_bytes = arrived_ += kChunk;
+    report.arrived_at = std::chrono::nanoseconds(now_).count();
+    ASSERT_EQ(estimate_.Take(report, now_ + milliseconds(1), {}), nullptr);
+    now_ += milliseconds(2);
+  }
   EXPECT_EQ(estimate_.basis(), BandwidthBasis::kAtLeast);
-  EXPECT_LT(estimate_.bandwidth().value(), kChunk / 4e-3);
+  EXPECT_LT(estimate_.bandwidth(now_).value(), kChunk / 4e-3);
+}
+
+TEST_F(LinkEstimateTest, WhatLeavesAtOnceIsMeasuredAlsoBeforeARoundTripIsKnown) {
+  Send(4, milliseconds(4));
+  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
+  EXPECT_NEAR(estimate_.bandwidth(now_).value(), kChunk / 4e-3, 1);
 }
 
 TEST(LinkEstimate, SaysOfAGuessThatNothingIsMeasured) {

@@ -70,7 +70,7 @@ inline std::vector<std::string> MessageSeeds() {
   return {
       Seed(Hello{.model = {0x1234567890abcdef, 4096}, .robot = "rover", .token = 99}),
       Seed(Hello{.speaks = {8, 8}, .model = {0x1234567890abcdef, 4096}, .robot = "rover"}),
-      Seed(Welcome{true, "exact FP32"}),
+      Seed(Welcome{true, "exact FP32", kWire.newest, 4000}),
       Seed(ModelPiece{64, {1, 2, 3}}),
       Seed(SplitSettings()),
       Seed(std::move(remote)),

@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <new>
@@ -85,23 +82,11 @@ TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
   const message::ModelPiece all = {0, {begin, begin + pack.size}};
   const message::Fingerprint named = {PackChecksum({pack.data.get(), pack.size}), pack.size};
   const message::Fingerprint another = {named.checksum + 1, pack.size};
-  EXPECT_THROW(ModelStore::Incoming(world.store(), another).Take(all), InputError);
+  EXPECT_THROW(ModelStore::Incoming(world.store(), another, "", true).Take(all), InputError);
   EXPECT_FALSE(world.store().Has(another));
-  EXPECT_TRUE(ModelStore::Incoming(world.store(), named).Take(all));
+  EXPECT_EQ(ModelStore::Incoming(world.store(), another, "", true).taken(), 0) << "it was damaged";
+  EXPECT_TRUE(ModelStore::Incoming(world.store(), named, "", true).Take(all));
   EXPECT_TRUE(world.store().Has(named));
-}
-
-TEST_F(SessionTest, AKilledServerLeavesNoHalfModel) {
-  const pid_t dead = fork();
-  if (dead == 0) _exit(0);
-  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
-  const auto part_of = [&](pid_t process) {
-    return folder_ / ("0123-9.cacheinf." + std::to_string(process) + "-0.part");
-  };
-  for (const pid_t process : {dead, getpid()}) std::ofstream(part_of(process)) << "half";
-  const ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
-  EXPECT_FALSE(std::filesystem::exists(part_of(dead)));
-  EXPECT_TRUE(std::filesystem::exists(part_of(getpid()))) << "another server's";
 }
 
 TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
