@@ -33,6 +33,7 @@ constexpr milliseconds kFirstPause(1000);
 constexpr milliseconds kLongestPause(10000);
 constexpr milliseconds kFileInterval(1000);  // between looks at the name server's file
 constexpr size_t kMostPending = 64;
+constexpr milliseconds kComplaintInterval(1000);
 
 NameServer CheckedNameServer(const fs::path& file) {
   NameServer server = ReadNameServer(file);
@@ -142,6 +143,7 @@ struct MpiListener::State {
   std::unique_ptr<MpiChild> publisher;
   std::string said;  // last, why the name is not published
   steady_clock::time_point next_look;
+  steady_clock::time_point next_complaint;
 
   void Publish();
   void KeepPublished();
@@ -245,8 +247,12 @@ void MpiListener::State::Meet(Descriptor knock) {
 
 // Says why on both sides.
 void MpiListener::State::Refuse(const Descriptor& knock, const std::string& why) {
-  LogWarning("a robot could not be connected: " + why);
   WriteLine(knock, kRefusal + why);
+  // Whoever knocks has no say in how long the log gets.
+  const auto now = steady_clock::now();
+  if (now < next_complaint) return;
+  next_complaint = now + kComplaintInterval;
+  LogWarning("a robot could not be connected: " + why);
 }
 
 void MpiListener::State::WaitForNews(milliseconds at_most) const {

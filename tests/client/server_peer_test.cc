@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -35,10 +36,14 @@ using std::chrono::seconds;
 
 class CutLink final : public Link {
  public:
+  explicit CutLink(const std::atomic<bool>& is_cut) : is_cut_(is_cut) {}
   bool Send(std::span<const uint8_t> /*packet*/) override { return true; }
   bool Receive(std::vector<uint8_t>* /*packet*/) override { return false; }
   void Wait(std::chrono::nanoseconds /*at_most*/) override {}
-  std::string fault() const override { return "the link was cut"; }
+  std::string fault() const override { return is_cut_ ? "the link was cut" : ""; }
+
+ private:
+  const std::atomic<bool>& is_cut_;
 };
 
 class ServerPeerTest : public testing::Test {
@@ -265,9 +270,14 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
 }
 
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
-  ServerPeer peer({}, graph_, clock_, {[] { return std::make_unique<CutLink>(); }});
+  std::atomic<bool> is_cut = false;
+  ServerPeer peer({}, graph_, clock_, {[&] { return std::make_unique<CutLink>(is_cut); }});
   for (int i = 0; i < 6; ++i) {
-    MeetAndLose(peer);
+    ServerConnection* const met = peer.Poll();
+    ASSERT_NE(met, nullptr);
+    is_cut = true;
+    WaitForLoss(peer, *met);
+    is_cut = false;
     clock_.Advance(milliseconds(999));
     EXPECT_EQ(peer.Poll(), nullptr);
     clock_.Advance(milliseconds(1));

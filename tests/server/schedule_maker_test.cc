@@ -101,6 +101,21 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
 }
 
+TEST_F(ScheduleMakerTest, RobotsOfAKeyHaveTheirShareOfTheTimeToSolve) {
+  robot_ = MeasureServer();
+  robot_.side = Side::kRobot;
+  RobotAccounts accounts({.measuring = std::chrono::milliseconds(1)}, clock_);
+  ScheduleMaker maker(folder_ / "made", RobotConfig::Backend::kCpu, 1, 1, clock_, accounts);
+  const auto refusal = [&](const std::string& key) {
+    robot_.operators.front().dense_ms += 1;
+    return RefusalOf(
+        [&] { maker.Make(model_, settings_, ToJsonText(robot_), send_rough_, never_, key); });
+  };
+  EXPECT_EQ(refusal("arm"), "");
+  EXPECT_NE(refusal("arm").find("start it with a larger --robot-measuring-s"), std::string::npos);
+  EXPECT_EQ(refusal("leg"), "");
+}
+
 // Else the server would not know its own measurements, and would measure for 20 s.
 TEST_F(ScheduleMakerTest, DoesNotMeasureARobotsPipeline) {
   robot_ = MeasureServer();

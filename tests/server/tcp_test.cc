@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,7 @@ TEST_F(Tcp, ARobotOutlivesItsServerAndUsesTheNextUntilItsKeyIsStruck) {
 TEST_F(Tcp, ARobotHearsWhyItIsNotServedAnyMore) {
   auto server = StartServer();
   ASSERT_TRUE(ComesTrue([&] { return fs::exists(folder_ / "models"); }));
+  std::this_thread::sleep_for(milliseconds(200));  // it looks whether it has made the folder
   fs::remove_all(folder_ / "models");
   Process robot(Robot(100'000'000, "outputs", ToServer() + Arguments{"--mode", "remote"}));
   EXPECT_TRUE(robot.HasPrinted("answers alone: there is no room for a model of", kLong))
