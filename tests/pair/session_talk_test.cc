@@ -445,6 +445,43 @@ TEST_F(SessionTest, OldAndNewSidesGoOnInTheNewestVersionThatBothSpeak) {
   }
 }
 
+// Programs of version 8 take no longer messages than they know.
+TEST_F(SessionTest, ARobotOfVersionEightIsToldNothingThatItCannotRead) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();  // the server has the model from now on
+  for (const uint32_t version : {8U, 9U}) {
+    ChannelPair channels{LoopbackScript()};
+    Session session(channels.server, world.store(), world.slow_work(), channels.clock);
+    const MappedFile& pack = world.pack();
+    Say(channels.robot,
+        message::Hello{.speaks = {8, version},
+                       .model = {PackChecksum({pack.data.get(), pack.size}), pack.size},
+                       .robot = "rover"});
+    message::Settings settings;
+    settings.version = 1;
+    settings.shared.slice_codec = SliceCodec::kRaw;
+    settings.cuts = {{world.places()[1], 500}};
+    Say(channels.robot, settings);
+    size_t welcome = 0;
+    size_t ready = 0;
+    for (int i = 0; i < 3000 && ready == 0 && !session.is_over(); ++i) {
+      session.Advance();
+      channels.RunFor(milliseconds(1));
+      std::this_thread::sleep_for(milliseconds(1));
+      while (const std::optional<Message> heard = channels.robot.Receive()) {
+        if (Is<message::Welcome>(*heard)) welcome = heard->bytes.size();
+        if (Is<message::Ready>(*heard)) ready = heard->bytes.size();
+      }
+    }
+    EXPECT_EQ(session.end(), "");
+    const size_t of_eight = 1 + 4 + world.store().arithmetic().size();
+    EXPECT_EQ(welcome == of_eight, version == 8) << welcome;
+    EXPECT_EQ(ready == sizeof(int64_t), version == 8) << ready;
+    EXPECT_GE(ready, sizeof(int64_t));
+  }
+}
+
 TEST_F(SessionTest, WhoSpeaksNoCommonVersionIsToldWhichSideIsOld) {
   SessionWorld world(Yolo(), folder_);
   const auto refusal = [&](const WireVersions& robot) {

@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 
 class ScheduleMakerTest : public FolderTest {
  protected:
-  std::future<std::string> Make(const std::atomic<bool>& stop) {
-    return std::async(std::launch::async, [this, &stop] {
-      return maker_.Make(model_, settings_, ToJsonText(robot_), send_rough_, stop);
+  std::future<std::string> Make(const std::atomic<bool>& stop, const std::string& key = "") {
+    return std::async(std::launch::async, [this, &stop, key] {
+      return maker_.Make(model_, settings_, ToJsonText(robot_), send_rough_, stop, key);
     });
   }
 
@@ -66,7 +66,7 @@ class ScheduleMakerTest : public FolderTest {
       MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
   const message::Settings settings_{};
   Profile robot_;
-  RobotAccounts accounts_{{.measuring = std::chrono::hours(1)}, clock_};
+  RobotAccounts accounts_{{.measuring = std::chrono::milliseconds(1)}, clock_};
   ScheduleMaker maker_{folder_ / "made", RobotConfig::Backend::kCpu,
                        /*threads=*/1,    /*slowdown=*/1,
                        clock_,           accounts_};
@@ -91,7 +91,7 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   robot_.side = Side::kRobot;
   SetLogLevel(LogLevel::kInfo);
   testing::internal::CaptureStderr();
-  std::array<std::future<std::string>, 2> made = {Make(never_), Make(never_)};
+  std::array<std::future<std::string>, 2> made = {Make(never_, "arm"), Make(never_, "arm")};
   const std::array<std::string, 2> schedules = {made[0].get(), made[1].get()};
   SetLogLevel(LogLevel::kOff);
   const std::string log = testing::internal::GetCapturedStderr();
@@ -99,21 +99,10 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   EXPECT_EQ(FingerprintOf(ParseSchedule(schedules[0], "made").robot), FingerprintOf(robot_));
   EXPECT_EQ(CountIn(log, "solving a schedule"), 1) << log;
   EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
-}
 
-TEST_F(ScheduleMakerTest, RobotsOfAKeyHaveTheirShareOfTheTimeToSolve) {
-  robot_ = MeasureServer();
-  robot_.side = Side::kRobot;
-  RobotAccounts accounts({.measuring = std::chrono::milliseconds(1)}, clock_);
-  ScheduleMaker maker(folder_ / "made", RobotConfig::Backend::kCpu, 1, 1, clock_, accounts);
-  const auto refusal = [&](const std::string& key) {
-    robot_.operators.front().dense_ms += 1;
-    return RefusalOf(
-        [&] { maker.Make(model_, settings_, ToJsonText(robot_), send_rough_, never_, key); });
-  };
-  EXPECT_EQ(refusal("arm"), "");
-  EXPECT_NE(refusal("arm").find("start it with a larger --robot-measuring-s"), std::string::npos);
-  EXPECT_EQ(refusal("leg"), "");
+  robot_.operators.front().dense_ms += 1;  // another schedule, for which this key has no time left
+  const std::string refusal = RefusalOf([&] { Make(never_, "arm").get(); });
+  EXPECT_NE(refusal.find("start it with a larger --robot-measuring-s"), refusal.npos) << refusal;
 }
 
 // Else the server would not know its own measurements, and would measure for 20 s.
