@@ -134,6 +134,7 @@ class SlowBed : public Bed {
     const std::string summary = ReadFile(Path("summary"));
     EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
 
+    std::string alone;  // seconds in which the robot answered, where it should not
     const auto share_served = [&, lines = Lines()](int64_t from, int64_t to) {
       int64_t calm = 0;
       int64_t served = 0;
@@ -142,11 +143,14 @@ class SlowBed : public Bed {
         if (frame < from || frame >= to || !is_calm[frame]) continue;
         ++calm;
         served += IsServed(line);
+        const std::string second = std::to_string(frame / kFramesPerSecond);
+        if (!IsServed(line) && !alone.ends_with(" " + second)) alone += " " + second;
       }
       return static_cast<double>(served) / static_cast<double>(calm);
     };
     EXPECT_GE(share_served(before, static_cast<int64_t>(is_calm.size())),
               0.95 * share_served(first, before))
+        << "alone in seconds" << alone << "\n"
         << robot->output();
   }
 
