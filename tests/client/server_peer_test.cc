@@ -77,6 +77,7 @@ class TwoServersTest : public ServerPeerTest {
     bool is_up = true;
     std::string end;         // of the robot's link, if it is told
     bool is_silent = false;  // else
+    std::chrono::nanoseconds says_alive_at{};
   };
 
   // A robot's end that a test can cut.
@@ -115,6 +116,10 @@ class TwoServersTest : public ServerPeerTest {
 
   // What a server does that has not got the model: `pieces_` counts the messages of all models.
   void Serve(Server& server) {
+    if (server.channel && clock_.Now() >= server.says_alive_at) {
+      server.says_alive_at = clock_.Now() + milliseconds(500);
+      Say(*server.channel, message::Alive{});
+    }
     while (server.channel) {
       const std::optional<Message> message = server.channel->Receive();
       if (!message) return;
@@ -264,13 +269,26 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
             "same order, or one for all");
 }
 
+// And after the third time it has no part in frames before it has been there for a while.
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
-  ServerPeer peer({}, graph_, clock_, {[] { return std::make_unique<CutLink>(); }});
-  for (int i = 0; i < 6; ++i) {
-    MeetAndLose(peer);
+  int links = 0;
+  ServerPeer peer({}, graph_, clock_, {[&links] {
+                    ++links;
+                    return std::make_unique<CutLink>();
+                  }});
+  for (int i = 1; i <= 8; ++i) {
+    if (i <= 3) {
+      MeetAndLose(peer);
+    } else {
+      EXPECT_EQ(peer.Poll(), nullptr) << "it comes and goes";
+      std::this_thread::sleep_for(milliseconds(30));
+    }
+    EXPECT_EQ(links, i);
+    EXPECT_EQ(peer.Poll(), nullptr);  // the loss is noted
     clock_.Advance(milliseconds(999));
     EXPECT_EQ(peer.Poll(), nullptr);
-    clock_.Advance(milliseconds(1));
+    EXPECT_EQ(links, i);
+    clock_.Advance(milliseconds(251));
   }
 }
 
@@ -335,7 +353,7 @@ TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVers
     Say(*servers.back(), message::Bye{"the server stops"});
     WaitForLoss(peer, *met);
     EXPECT_EQ(peer.Poll(), nullptr);
-    clock_.Advance(seconds(1));
+    clock_.Advance(milliseconds(1250));
   }
 }
 
@@ -353,7 +371,7 @@ TEST_F(ServerPeerTest, AServerThatRefusesIsAskedLessAndLessOften) {
     EXPECT_EQ(peer.Poll(), nullptr);
     clock_.Advance(seconds(pause) - milliseconds(1));
     EXPECT_EQ(peer.Poll(), nullptr) << pause;
-    clock_.Advance(milliseconds(1));
+    clock_.Advance(milliseconds(1 + 250 * pause));
   }
 }
 
