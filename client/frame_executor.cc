@@ -24,6 +24,10 @@ using Mode = RobotConfig::Mode;
 // For a message, until the clock is looked at again.
 constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(100);
 
+// Longer than signs of life take on a narrow link. Who has been silent for so long is not waited
+// for.
+constexpr FrameExecutor::Time kSilent = std::chrono::milliseconds(600);
+
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
 constexpr FrameExecutor::Time kStandbyPeriod = std::chrono::seconds(1);
 
@@ -97,7 +101,8 @@ bool LacksSpreads(const ChangePolicy& policy) {
 }  // namespace
 
 FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                             const Clock& clock, const Clock& link_clock, ConnectToServers connect)
+                             const Clock& clock, const Clock& link_clock, ConnectToServers connect,
+                             std::optional<uint64_t> by_hand)
     : config_(config),
       model_(std::move(model)),
       shared_(SharedSettingsOf(config, model_->graph())),
@@ -125,7 +130,7 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
       LogWarning("the server computes another model: its answers have other bits");
     }
   }
-  server_.emplace(config.server, servers_graph(), link_clock, std::move(connect));
+  server_.emplace(config.server, servers_graph(), link_clock, std::move(connect), by_hand);
 }
 
 void FrameExecutor::MakeReuse() {
@@ -402,7 +407,9 @@ Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
 }
 
 FrameExecutor::Time FrameExecutor::GiveUpAt(Patience& patience, Time due) {
-  bytes_heard_ = connection_->channel().statistics().received.wire;
+  const ChannelStatistics link = connection_->channel().statistics();
+  bytes_heard_ = link.received.wire;
+  if (link.silence > kSilent) return begin_;
   // What a server needs to follow may take longer than any frame.
   if (due == kNever && split_ && !split_->is_followed()) return kNever;
   return patience.GiveUpAt(begin_, due, alone_, agreements_);

@@ -75,9 +75,10 @@ class FrameExecutor {
 
   // Throws InputError if the configuration does not fit the model, or is of mode split and forbids
   // it. `clock` tells this thread what time it is, and may be slowed; `link_clock` everybody else.
-  // Both must outlive this. `connect`: see ServerPeer.
+  // Both must outlive this. `connect` and `by_hand`: see ServerPeer.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                const Clock& clock, const Clock& link_clock, ConnectToServers connect = {});
+                const Clock& clock, const Clock& link_clock, ConnectToServers connect = {},
+                std::optional<uint64_t> by_hand = {});
 
   // Throws InputError if the plan cannot be followed with this model and configuration.
   void Check(const Plan& plan) const;
@@ -108,6 +109,8 @@ class FrameExecutor {
   bool MayUseServer();
   // Whether rows can be shared with the connected server, as far as was seen by trying.
   bool SharesRows() const { return connection_ == nullptr || connection_->why_no_rows().empty(); }
+
+  bool Pump() { return server_ && server_->Pump(); }
 
   // Takes up a new server and lets go of a lost one. Call between frames. Returns false while, at
   // the start of a run, a server must still be waited for and, if a schedule is wanted, for

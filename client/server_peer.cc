@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "client/reconnection.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/link/address.h"
@@ -18,8 +19,6 @@
 namespace cacheinf {
 namespace {
 
-constexpr std::chrono::seconds kFirstPause(1);
-constexpr std::chrono::seconds kLongestPause(10);
 // A server that is not the first of the list is not taken before then, at the start.
 constexpr std::chrono::milliseconds kHeadStart(500);
 // How long a better server must have been ready for before the robot goes back to it.
@@ -77,17 +76,17 @@ void CheckAddress(const ServerLinkConfig& config) {
 
 // One of the list.
 struct ServerPeer::Server {
+  explicit Server(uint64_t named) : token(named), reconnection(named) {}
+
   std::string address;  // empty: within the process
   // Of its own, since two addresses may lead to one server, which keeps one link of a token.
-  uint64_t token = MakeToken();
+  const uint64_t token;
   std::unique_ptr<LinkConnector> connector;  // unless there is another way to connect
   ConnectToServer connect;
   std::unique_ptr<Channel> channel;
   std::optional<ServerConnection> connection;
-  WireVersions speaks = kWire;                  // on the next connection
-  std::chrono::nanoseconds pause{kFirstPause};  // after it refuses again
-  std::chrono::nanoseconds next{0};             // do not look for it before then
-  std::chrono::nanoseconds met_at{0};
+  WireVersions speaks = kWire;  // on the next connection
+  Reconnection reconnection;
   std::optional<std::chrono::nanoseconds> ready_since = {};  // while it is not the current one
   std::string problem;                                       // the last one reported
   std::optional<message::Schedule> schedule;                 // its last one
@@ -97,19 +96,24 @@ struct ServerPeer::Server {
 };
 
 ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
-                       ConnectToServers connect)
+                       ConnectToServers connect, std::optional<uint64_t> by_hand)
     : clock_(clock),
       greeting_({.robot = NameOf(config.robot)}),
       model_(PackForServers(graph)),
       link_shape_(ParseEmulation(config.emulate).link),
+      is_by_hand_(by_hand.has_value()),
       later_ones_from_(clock.Now() + kHeadStart) {
+  const auto make_server = [&] {
+    const uint64_t token = by_hand ? *by_hand + servers_.size() : MakeToken();
+    servers_.push_back(std::make_unique<Server>(token));
+  };
   for (ConnectToServer& way : connect) {
-    servers_.push_back(std::make_unique<Server>());
+    make_server();
     servers_.back()->connect = std::move(way);
   }
   if (!servers_.empty()) return;
   for (const LinkAddress& address : AddressesOf(config)) {
-    servers_.push_back(std::make_unique<Server>());
+    make_server();
     Server& server = *servers_.back();
     if (address.is_tcp()) server.address = address.endpoint();
     server.connector = std::make_unique<LinkConnector>(address);
@@ -167,13 +171,15 @@ std::string ServerPeer::At(const Server& server) const {
   return servers_.size() == 1 ? "" : ": " + server.address;
 }
 
-// The first that has the model; else the first at all, which gets it now.
+// The first that has the model; else the first at all, which gets it now. None whose link comes and
+// goes.
 ServerPeer::Server* ServerPeer::Choose() {
   for (const bool needs_model : {true, false}) {
     for (const auto& server : servers_) {
       const bool is_good = needs_model ? server->has_model() : server->is_there();
       const bool is_its_turn = server == servers_.front() || clock_.Now() >= later_ones_from_;
-      if (is_good && is_its_turn) return server.get();
+      const bool is_trusted = server->reconnection.IsTrusted(clock_.Now());
+      if (is_good && is_trusted && is_its_turn) return server.get();
     }
   }
   return nullptr;
@@ -184,6 +190,7 @@ bool ServerPeer::IsBetterReady() const {
     if (server.get() == current_) return false;
     const bool has_plans = robot_profile_.empty() || server->schedule;
     if (server->has_model() && has_plans && server->ready_since &&
+        server->reconnection.IsTrusted(clock_.Now()) &&
         clock_.Now() >= *server->ready_since + kProven) {
       return true;
     }
@@ -208,7 +215,7 @@ void ServerPeer::LookAfter(Server& server) {
     LetGo(server);
   }
   if (server.connection) return HearNext(server);
-  if (clock_.Now() >= server.next) Connect(server);
+  if (server.reconnection.MayTry(clock_.Now())) Connect(server);
 }
 
 void ServerPeer::HearNext(Server& server) {
@@ -224,12 +231,12 @@ void ServerPeer::Connect(Server& server) {
   server.problem.clear();
   if (link_shape_) link = EmulateLink(std::move(link), *link_shape_, clock_);
   server.channel = std::make_unique<Channel>(std::move(link), clock_);
-  server.channel->StartPumping();
+  if (!is_by_hand_) server.channel->StartPumping();
   message::Hello greeting = greeting_;
   greeting.speaks = server.speaks;
   greeting.token = server.token;
   server.connection.emplace(*server.channel, std::move(greeting), model_);
-  server.met_at = clock_.Now();
+  server.reconnection.NoteMet(clock_.Now());
   if (settings_) server.connection->AskForSchedule(*settings_, robot_profile_);
 }
 
@@ -239,20 +246,21 @@ void ServerPeer::NoteLoss(Server& server) {
   server.speaks = speaks_older ? WireVersions{kWire.oldest, kWire.oldest} : kWire;
   if (speaks_older) {
     LogInfo("the server is of an older release: the robot speaks as that does");
-    server.next = clock_.Now();
-    return;
+    return server.reconnection.TryAtOnce();
   }
   const bool has_other = std::ranges::any_of(
       servers_, [&](const auto& other) { return other.get() != &server && other->has_model(); });
   LogWarning(fmt::format("the server is lost{}, the robot {}: {}", At(server),
                          has_other ? "has another" : "answers alone", server.connection->fault()));
-  if (server.connection->has_refused()) {
-    server.next = clock_.Now() + server.pause;
-    server.pause = std::min<std::chrono::nanoseconds>(2 * server.pause, kLongestPause);
-  } else {
-    server.pause = kFirstPause;
-    server.next = server.met_at + kFirstPause;
+  server.reconnection.NoteEnd(clock_.Now(), server.connection->has_refused());
+}
+
+bool ServerPeer::Pump() {
+  bool has_moved = false;
+  for (const auto& server : servers_) {
+    if (server->channel && server->channel->Pump()) has_moved = true;
   }
+  return has_moved;
 }
 
 // Logs each problem once.

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_CLIENT_SERVER_PEER_H_
 #define CACHEINF_CLIENT_SERVER_PEER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,16 +29,16 @@ using ConnectToServers = std::vector<ConnectToServer>;
 
 // A robot's servers, which may or may not be there: one that takes part in its frames, the first of
 // the list that can, and the next one, which is kept ready to take over: it has the model, and its
-// schedule is known. Connects to them again and again and notices when one is lost. Asks a server
-// that refuses the robot less and less often, but one that is lost again a second after it was met
-// at the latest. Goes back to a server earlier in the list once that has been ready for a while.
-// Logs one sentence for each change.
+// schedule is known. Connects to them again and again (reconnection.h) and notices when one is
+// lost. Goes back to a server earlier in the list once that has been ready for a while. Logs one
+// sentence for each change.
 class ServerPeer {
  public:
   // `connect` takes the place of the configured addresses, as for servers within the process.
-  // Throws InputError if no such server can exist. The clock must outlive this.
+  // Throws InputError if no such server can exist. The clock must outlive this. Given a seed
+  // `by_hand`, no thread pumps the channels, but the owner by Pump, and nothing is random.
   ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
-             ConnectToServers connect = {});
+             ConnectToServers connect = {}, std::optional<uint64_t> by_hand = {});
   ~ServerPeer();  // says goodbye
 
   // Whether the server has been lost, or must make place for another. Destroy what refers to its
@@ -55,6 +56,8 @@ class ServerPeer {
 
   // Returns each schedule of the current server once, and the last one again when it takes over.
   std::optional<message::Schedule> TakeSchedule();
+
+  bool Pump();
 
   // Of the current connection.
   std::optional<ChannelStatistics> statistics() const;
@@ -76,6 +79,7 @@ class ServerPeer {
   const message::Hello greeting_;
   const MappedFile model_;
   const std::optional<LinkShape> link_shape_;
+  const bool is_by_hand_;
   std::vector<std::unique_ptr<Server>> servers_;
   Server* current_ = nullptr;
   std::chrono::nanoseconds later_ones_from_;   // when one that is not the first may be taken

@@ -113,7 +113,7 @@ std::optional<Message> Channel::Receive() {
 
 bool Channel::WaitForMessage(Time deadline) {
   std::unique_lock lock(mutex_);
-  while (inbox_.empty() && fault_.empty()) {
+  while (inbox_.empty() && fault_.empty() && pump_.joinable()) {
     const Time left = deadline - clock_.Now();
     if (left <= Time(0)) return false;
     if (++waiting_ == 1) wake_.notify_all();
@@ -142,7 +142,7 @@ bool Channel::IsFlushed() const {
 }
 
 void Channel::Flush(Time deadline) const {
-  while (!IsFlushed() && fault().empty() && clock_.Now() < deadline) {
+  while (pump_.joinable() && !IsFlushed() && fault().empty() && clock_.Now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -157,6 +157,7 @@ ChannelStatistics Channel::statistics() const {
   statistics.unacknowledged = estimate_.unacknowledged();
   statistics.credit = estimate_.Credit(found_none_at_);
   statistics.waiting_to_leave = waiting_to_leave_;
+  statistics.silence = silence_;
   if (const std::optional<double> bandwidth = estimate_.bandwidth(found_none_at_)) {
     statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at(found_none_at_),
                             estimate_.basis()};
@@ -169,6 +170,11 @@ ChannelStatistics Channel::statistics() const {
     statistics.round_trip = {*round_trip, now - estimate_.round_trip_at()};
   }
   return statistics;
+}
+
+Channel::Time Channel::WithoutMessage() const {
+  const std::lock_guard lock(mutex_);
+  return without_message_;
 }
 
 void Channel::PumpUntilStopped() {
@@ -221,7 +227,9 @@ bool Channel::PumpLocked() {
 bool Channel::ReceivePacket() {
   const Time before = clock_.Now();
   if (!link_->Receive(&packet_)) {
-    silence_ += std::min(before - std::max(found_none_at_, heard_at_), kLongestListened);
+    const Time listened = std::min(before - std::max(found_none_at_, heard_at_), kLongestListened);
+    silence_ += listened;
+    without_message_ += listened;
     found_none_at_ = before;
     return false;
   }
@@ -259,6 +267,7 @@ const char* Channel::Take(const Chunk& chunk) {
   arrived_at_ = heard_at_;
   arrived_late_by_ = late_by_;
   active_at_ = heard_at_;
+  without_message_ = Time(0);
   owes_report_ = true;
   if (inbox_bytes_ + bytes.size() + kMessageOverhead > options_.most_waiting) {
     return "the peer sent more than was taken";

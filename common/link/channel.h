@@ -43,8 +43,9 @@ struct ChannelStatistics {
   Traffic received;
   uint64_t acknowledged = 0;  // bytes of packets with chunks, as the two below
   uint64_t unacknowledged = 0;
-  uint64_t credit = 0;            // the most that may be unacknowledged now
-  uint64_t waiting_to_leave = 0;  // payload not yet handed to the link
+  uint64_t credit = 0;                 // the most that may be unacknowledged now
+  uint64_t waiting_to_leave = 0;       // payload not yet handed to the link
+  std::chrono::nanoseconds silence{};  // of the peer, not counting pauses of this process
 
   // Of what leaves here, measured by acknowledged bytes; `age` is the time since the last
   // measurement.
@@ -107,7 +108,7 @@ class Channel {
   std::optional<Message> Receive();
 
   // Waits for a complete message. Returns false if none came by `deadline` or the channel is
-  // broken. REQUIRES: a thread pumps, and the clock is steady.
+  // broken. Without a thread that pumps it does not wait. REQUIRES: a thread's clock is steady.
   bool WaitForMessage(Time deadline);
 
   // Sets whether packets are expected. They are looked for every 100 µs while expected or under
@@ -121,10 +122,13 @@ class Channel {
   // Whether everything sent has been acknowledged.
   bool IsFlushed() const;
 
-  // Waits until flushed, broken or `deadline`. REQUIRES: as WaitForMessage.
+  // Waits until flushed, broken or `deadline`. Conditions as of WaitForMessage.
   void Flush(Time deadline) const;
 
   ChannelStatistics statistics() const;
+
+  // How long no part of a message has come, not counting pauses of this process.
+  Time WithoutMessage() const;
 
  private:
   void PumpUntilStopped();
@@ -179,6 +183,7 @@ class Channel {
   uint64_t next_expected_ = 0;
   Time heard_at_{};
   Time silence_{};  // since then, not counting pauses in which nobody looked
+  Time without_message_{};
   Time late_by_{};  // how long the current packet may have lain unnoticed
   Time found_none_at_{};
   bool owes_report_ = false;

@@ -15,6 +15,11 @@ constexpr double kFirstWindow = 2 * 1024;
 constexpr double kUsualCredit = 64 * 1024;
 constexpr double kLargestRoundTripSeconds = .2;  // that a window is widened for
 
+// A link of 20 Mbit/s may become one of 0.1 while a packet is on its way. That must not be so large
+// that nothing is heard for a channel's patience.
+constexpr double kLargestThatCollapses = 16 * 1024;
+constexpr double kQuickSeconds = .005;
+
 // An acknowledgement that is late by so much is overdue: less may be a pause of the peer.
 constexpr milliseconds kOverdue(100);
 
@@ -200,7 +205,8 @@ uint64_t LinkEstimate::Credit(Time now) const {
 uint64_t LinkEstimate::LargestPacket(Time now) const {
   // Two of them, so that one is on its way while the other is acknowledged.
   const double half = std::max(Window(now) / 2, kLeastWindow);
-  return std::min(static_cast<uint64_t>(half), uint64_t{kLargestChunkPacket});
+  const double quick = std::max(kLargestThatCollapses, measured().value_or(0) * kQuickSeconds);
+  return std::min(static_cast<uint64_t>(std::min(half, quick)), uint64_t{kLargestChunkPacket});
 }
 
 std::optional<double> LinkEstimate::measured() const {

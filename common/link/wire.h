@@ -14,7 +14,7 @@
 //
 //   8  names a build instead of versions
 //   9  the robot says which versions it speaks and which process it is, the server what it computes
-//      and how much of the model it has got
+//      and how much of the model it has got, and that its thread that computes is alive
 
 namespace cacheinf {
 

@@ -375,6 +375,8 @@ void VisitFields(Message& m, Visit& visit) {
   } else if constexpr (std::is_same_v<Message, FrameRefusal>) {
     visit("number", m.number, kNotNegative);
     visit("reason", m.reason);
+  } else if constexpr (std::is_same_v<Message, Alive>) {
+    visit.Check(nullptr);
   } else {
     static_assert(std::is_same_v<Message, Probe>, "a message whose fields are not listed");
     visit("wanted", m.wanted, Whole{0, Probe::kMostBytes});
@@ -383,9 +385,9 @@ void VisitFields(Message& m, Visit& visit) {
 }
 
 constexpr const char* NameOf(Kind kind) {
-  constexpr const char* kNames[] = {"hello",   "welcome", "model",    "settings", "ready",
-                                    "frame",   "slice",   "done",     "give-up",  "refusal",
-                                    "goodbye", "profile", "schedule", "picture",  "probe"};
+  constexpr const char* kNames[] = {
+      "hello",   "welcome", "model",   "settings", "ready",    "frame",   "slice", "done",
+      "give-up", "refusal", "goodbye", "profile",  "schedule", "picture", "probe", "alive"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
 
@@ -429,6 +431,7 @@ CACHEINF_MESSAGE(Slice)
 CACHEINF_MESSAGE(Done)
 CACHEINF_MESSAGE(GiveUp)
 CACHEINF_MESSAGE(FrameRefusal)
+CACHEINF_MESSAGE(Alive)
 CACHEINF_MESSAGE(Bye)
 CACHEINF_MESSAGE(Probe)
 CACHEINF_MESSAGE(Profile)

@@ -37,6 +37,7 @@
 //   Bye ────────────────────────▶ or the other way round
 //   Probe ──────────────────────▶             at any time, before Hello as well
 //         ◀────────────────────── Probe       if the robot wants one
+//         ◀────────────────────── Alive       twice a second, from version 9 on
 //
 // On the wire a message is its fields in the order given here: numbers little-endian, lists and
 // texts prefixed by their length (32 bits), masks as in sparse_ops/mask/wire.h. The channel carries
@@ -60,6 +61,7 @@ enum class Kind : uint8_t {
   kSchedule,
   kRemoteFrame,
   kProbe,
+  kAlive,
 };
 
 // Identifies a model file's bytes.
@@ -218,6 +220,11 @@ struct Probe {
 
   uint32_t wanted = 0;  // bytes to send back; 0: no answer
   std::vector<uint8_t> bytes = {};
+};
+
+// The server's thread that computes goes on. The channel's own signs of life come from another one.
+struct Alive {
+  static constexpr Kind kKind = Kind::kAlive;
 };
 
 struct Bye {

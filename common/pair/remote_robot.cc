@@ -78,7 +78,8 @@ void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int6
   const Message message = MessageOf(std::move(sent), number_);
   part_ = {.sent_bytes = message.bytes.size()};
   times_ = {};
-  encoded_ = clock_.Now();
+  encoded_ = moved_at_ = clock_.Now();
+  (void)HasMoved();
   connection_.channel().Send(message);
   picture_ = Picture::kAwaited;
   times_.encoding = encoded_ - begin_;
@@ -90,9 +91,21 @@ Progress RemoteRobot::Step() {
   times_.waiting = waiting;
   if (picture_ == Picture::kAnswered) return Progress::kDone;
   if (picture_ == Picture::kLate) return Progress::kWaits;
-  if (waiting >= ServerConnection::kPatience) connection_.Leave("the server is too slow");
+  if (clock_.Now() >= moved_at_ + ServerConnection::kPatience && !HasMoved()) {
+    connection_.Leave("the server is too slow");
+  }
   const bool may_come = picture_ == Picture::kAwaited && connection_.fault().empty();
   return may_come ? Progress::kWaits : Progress::kRefused;
+}
+
+// On a narrow link pictures and answers take their time.
+bool RemoteRobot::HasMoved() {
+  const ChannelStatistics statistics = connection_.channel().statistics();
+  const uint64_t heard = std::exchange(heard_bytes_, statistics.received.payload);
+  const bool has_moved = heard_bytes_ > heard || statistics.acknowledged > acknowledged_;
+  acknowledged_ = statistics.acknowledged;
+  if (has_moved) moved_at_ = clock_.Now();
+  return has_moved;
 }
 
 void RemoteRobot::Abandon() {

@@ -72,6 +72,7 @@ class RemoteRobot {
  private:
   enum class Picture : uint8_t { kNone, kAwaited, kAnswered, kRefused, kLate };
 
+  bool HasMoved();
   void TakeMessages();
   std::string Take(const message::Done& answer);
 
@@ -85,6 +86,9 @@ class RemoteRobot {
   int64_t number_ = 0;
   Time begin_{};
   Time encoded_{};
+  Time moved_at_{};           // about when something of it left, or of an answer came
+  uint64_t heard_bytes_ = 0;  // by then
+  uint64_t acknowledged_ = 0;
 
   std::optional<Time> came_late_after_;
   int64_t whole_since_ = 0;  // the last picture that stood alone

@@ -70,8 +70,19 @@ std::optional<Message> ServerConnection::Receive() {
     Take(*message);
     if (!fault_.empty()) return std::nullopt;
   }
+  NoteHang();
   if (step_ == Step::kGivesModel) GiveModel();
   return std::nullopt;
+}
+
+void ServerConnection::NoteHang() {
+  const bool says_it_lives = wire_ > kWireWithoutLikeness;
+  if (!says_it_lives && step_ != Step::kGreeted) return;
+  const Channel::Time most = says_it_lives ? Channel::Time(kHung) : Channel::Time(kPatience);
+  if (channel_.WithoutMessage() > most) {
+    Leave(says_it_lives ? "the server is there, but computes nothing any more"
+                        : "the server is there, but does not answer");
+  }
 }
 
 void ServerConnection::Take(const Message& received) {
@@ -84,6 +95,9 @@ void ServerConnection::Take(const Message& received) {
     message::Schedule schedule;
     wrong = Decode(received.bytes, &schedule);
     schedule_ = std::move(schedule);
+  } else if (Is<message::Alive>(received)) {
+    message::Alive alive;
+    wrong = Decode(received.bytes, &alive);
   } else if (Is<message::Probe>(received)) {
     message::Probe probe;
     wrong = Decode(received.bytes, &probe);

@@ -25,8 +25,10 @@ MappedFile PackForServers(const Graph& graph);
 // lacks it, and settings, and knows when it is ready. Never waits; makes progress in Receive.
 class ServerConnection {
  public:
-  // A server that takes longer for a frame counts as lost.
+  // A server that takes longer for a frame, or to greet the robot, counts as lost.
   static constexpr std::chrono::seconds kPatience{10};
+  // So does one of which no message has come for so long, although its machine is alive.
+  static constexpr std::chrono::seconds kHung{2};
 
   // `greeting` says who the robot is and which versions of the wire it speaks; its model is set
   // here. The channel must outlive this.
@@ -94,6 +96,7 @@ class ServerConnection {
   void Take(const Message& received);
   std::string Take(message::Welcome welcome);
   void Take(const message::Ready& ready);
+  void NoteHang();
   void GiveModel();
   void BeginWithModel();
   void Probe(uint32_t bytes);

@@ -21,6 +21,7 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kMostProfileBytes = size_t{64} << 20;
+constexpr std::chrono::milliseconds kAliveInterval(500);
 
 }  // namespace
 
@@ -57,6 +58,7 @@ bool Session::Compute(std::chrono::nanoseconds at_most) { return TakeTurn(clock_
 
 bool Session::TakeNews() {
   if (is_over()) return false;
+  SayAlive(clock_.Now());
   bool has_moved = false;
   try {
     has_moved = FinishPreparing();
@@ -88,6 +90,13 @@ bool Session::TakeTurn(std::chrono::nanoseconds turn, std::chrono::nanoseconds a
 
 std::chrono::nanoseconds Session::due() const {
   return remote_ ? remote_->due() : std::chrono::nanoseconds::max();
+}
+
+void Session::SayAlive(std::chrono::nanoseconds now) {
+  if (wire_ <= kWireWithoutLikeness || now < said_alive_at_ + kAliveInterval) return;
+  said_alive_at_ = now;
+  // Else what waits says so, once it has left.
+  if (channel_.statistics().waiting_to_leave == 0) Say(channel_, message::Alive{});
 }
 
 bool Session::Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most) {
@@ -190,6 +199,7 @@ void Session::TakeHello(const message::Hello& hello) {
     incoming_.emplace(store_, model_, key(), /*resumes=*/wire_ > kWireWithoutLikeness);
   }
   is_greeted_ = true;
+  said_alive_at_ = clock_.Now();
   const uint64_t has_bytes = incoming_ ? incoming_->taken() : 0;
   Say(channel_, message::Welcome{needs_model, store_.arithmetic(), wire_, has_bytes});
 }

@@ -95,6 +95,7 @@ class Session {
   void Take(const Message& message);
   void NoteDue(const Message& message);
   bool TakeTurn(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);
+  void SayAlive(std::chrono::nanoseconds now);
   bool Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);
   void TakeHello(const message::Hello& hello);
   void TakeSettings(const message::Settings& settings);
@@ -130,6 +131,7 @@ class Session {
   std::string robot_;
   uint64_t token_ = 0;
   bool is_greeted_ = false;
+  std::chrono::nanoseconds said_alive_at_{};
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
   RobotAccounts::Share arriving_;  // of `incoming_`

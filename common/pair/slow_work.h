@@ -1,6 +1,7 @@
 #ifndef CACHEINF_COMMON_PAIR_SLOW_WORK_H_
 #define CACHEINF_COMMON_PAIR_SLOW_WORK_H_
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -23,6 +24,13 @@ class SlowWork {
     std::future<Result> result = task.get_future();
     begun_.push_back(std::async(std::launch::async, std::move(task)));
     return result;
+  }
+
+  // Whether any of it goes on.
+  bool is_busy() const {
+    return std::ranges::any_of(begun_, [](const std::future<void>& begun) {
+      return begun.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+    });
   }
 
  private:

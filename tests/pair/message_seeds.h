@@ -92,6 +92,7 @@ inline std::vector<std::string> MessageSeeds() {
                 .outputs = {{1}, {}}}),
       Seed(GiveUp{41}),
       Seed(FrameRefusal{41, "it does not hold frame 40"}),
+      Seed(Alive()),
       Seed(Bye{"it stops"}),
       Seed(Probe{100, {1, 2}}),
       Seed(Profile{SplitSettings(), {5, 6, 7}}),
@@ -138,6 +139,8 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(Schedule());
     case Kind::kProbe:
       return decode(Probe());
+    case Kind::kAlive:
+      return decode(Alive());
     case Kind::kBye:
       return decode(Bye());
   }

@@ -418,6 +418,15 @@ TEST_F(RemoteTest, AStepWaitsForNothing) {
   EXPECT_EQ(guest_->connection.fault(), "the server is too slow");
 }
 
+TEST_F(RemoteTest, NoServerIsTooSlowAsLongAsTheLinkIsBusy) {
+  Meet("raw", "100kbit,3ms");
+  Say(guest_->channels.robot, message::Probe{0, std::vector<uint8_t>(130'000)});
+  const auto begin = guest_->channels.clock.Now();
+  EXPECT_TRUE(Compute()) << guest_->connection.fault();
+  EXPECT_GT(guest_->channels.clock.Now() - begin, ServerConnection::kPatience);
+  ExpectDenseAnswer();
+}
+
 TEST_F(RemoteTest, NothingIsComputedOfWhatWasGivenUp) {
   Meet("blocks:raw");
   ASSERT_TRUE(Compute());

@@ -528,6 +528,37 @@ TEST_F(SessionTest, RowsAreSharedUnderThePolicyExactOnlyIfBothSidesComputeTheSam
   }
 }
 
+// Its channel has a thread of its own, which goes on.
+TEST_F(SessionTest, AServerThatComputesNothingAnyMoreIsLeftSoon) {
+  SessionWorld world(Yolo(), folder_);
+  const auto left_after = [&](const WireVersions& speaks, bool hangs) {
+    world.Connect("20mbit,3ms", speaks);
+    world.AnswerUntilReady();
+    const auto begin = world.now();
+    while (world.connection().fault().empty() && world.now() < begin + std::chrono::seconds(9)) {
+      hangs ? world.channels().RunFor(milliseconds(20)) : world.TakeTurns(200);
+      (void)world.connection().Receive();
+    }
+    return world.now() - begin;
+  };
+  EXPECT_NEAR(Milliseconds(left_after(kWire, true)), 2000, 550);
+  EXPECT_EQ(world.connection().fault(), "the server is there, but computes nothing any more");
+  EXPECT_GE(left_after(kWire, false), std::chrono::seconds(9)) << "nobody sends frames";
+  EXPECT_GE(left_after({kWire.oldest, kWire.oldest}, true), std::chrono::seconds(9))
+      << "it does not say";
+}
+
+TEST_F(SessionTest, AServerThatDoesNotGreetTheRobotIsLeft) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  const auto begin = world.now();
+  while (world.connection().fault().empty() && world.now() < begin + std::chrono::seconds(20)) {
+    world.channels().RunFor(milliseconds(20));
+    (void)world.connection().Receive();
+  }
+  EXPECT_NEAR(Milliseconds(world.now() - begin), 10'000, 500);
+}
+
 TEST_F(SessionTest, ALeavingSideTellsTheOther) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
