@@ -53,6 +53,8 @@ std::string Fused(const Operator& op) {
     }
     if (!quant_conv->table.empty()) steps.insert(steps.begin(), "table");
     if (quant_conv->rounds_sums && quant_conv->gives_floats) steps.emplace_back("dequantise");
+  } else if (const auto* quant_linear = op.As<op::QuantLinear>()) {
+    add_function(quant_linear->activation);
   } else if (const auto* quant_binary = op.As<op::QuantBinary>()) {
     add_function(quant_binary->activation);
   } else if (const auto* binary = op.As<op::Binary>()) {
@@ -82,6 +84,10 @@ Shape LogicalShape(const Value& value) {
 // How many numbers the operator has in a constant input, or in its attributes beside it.
 int64_t ParametersIn(const Graph& graph, const Operator& op, ValueId constant) {
   const Shape& shape = graph.value(constant).shape;
+  if (const auto* linear = op.As<op::QuantLinear>()) {
+    return shape[0] * graph.value(op.inputs[0]).shape.back() +
+           static_cast<int64_t>(linear->bias.size());
+  }
   const auto* conv = op.As<op::QuantConv>();
   if (conv == nullptr) return ElementCount(shape);
   const int64_t inputs = graph.value(op.inputs[0]).channels / conv->spec.groups;

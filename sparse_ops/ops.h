@@ -459,6 +459,15 @@ struct QuantPoolArgs {
   ImageView output;
 };
 
+// Over the last dimension: of x as 8-bit numbers, ToSteps(x, product.input_steps), what `product`
+// gives of a pixel of them. REQUIRES: a 1×1 convolution in one group that gives floats, without a
+// residual or a table. Its views are not read.
+struct QuantLinearArgs {
+  QuantConvArgs product;
+  ConstTensorView input;
+  TensorView output;
+};
+
 // ---------------------------------------------------------------------------------------------
 
 // All rows of a map; any other tensor counts as one row.

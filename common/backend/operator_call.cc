@@ -38,7 +38,7 @@ bool IsParameter(const Operator& op, size_t input) {
   if (op.As<op::QuantConv>()) return input == 1;
   const bool has_parameters = op.As<op::Linear>() || op.As<op::ScaleShift>() ||
                               op.As<op::LayerNorm>() || op.As<op::GroupNorm>() ||
-                              op.As<op::Activation>();
+                              op.As<op::Activation>() || op.As<op::QuantLinear>();
   return has_parameters && input > 0;
 }
 

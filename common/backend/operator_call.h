@@ -187,6 +187,27 @@ class OperatorRunner {
                       AsImage(inputs_[0]), AsImage(output_)});
   }
 
+  void operator()(const op::QuantLinear& linear) {
+    QuantLinearArgs args;
+    QuantConvArgs& product = args.product;
+    product.in_channels = static_cast<int>(inputs_[0].dims[inputs_[0].rank - 1]);
+    product.out_channels = static_cast<int>(linear.scales.size());
+    product.input_steps = linear.input_steps;
+    product.weights = Parameter(1);
+    product.weight_zeros = linear.weight_zeros.empty() ? nullptr : linear.weight_zeros.data();
+    product.bias = linear.bias.data();
+    product.scales = linear.scales.data();
+    product.activation = linear.activation;
+    product.rounds_sums = linear.rounds_sums;
+    product.sum_steps = linear.steps;
+    product.low = linear.low;
+    product.high = linear.high;
+    product.gives_floats = true;
+    args.input = inputs_[0];
+    args.output = output_;
+    kernels_(args);
+  }
+
   void operator()(const op::Concat& concat) {
     int begin = 0;
     for (const ConstTensorView& input : inputs_) {

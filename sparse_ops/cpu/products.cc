@@ -5,6 +5,7 @@
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/parts.h"
 #include "sparse_ops/cpu/pixel_kernels.h"
+#include "sparse_ops/eight_bits.h"
 #include "sparse_ops/reference/reference.h"
 
 namespace cacheinf::cpu {
@@ -165,6 +166,26 @@ void Linear::Run(const LinearArgs& args, ThreadPool& pool, float* scratch) const
     return reference::Compute(args);
   }
   conv_.Run(input, {}, output, Range{0, 1}, nullptr, pool, scratch);
+}
+
+size_t QuantLinear::ScratchFloats(const QuantLinearArgs& args) {
+  int64_t rows = 1;
+  for (int axis = 0; axis < args.input.rank - 1; ++axis) rows *= args.input.dims[axis];
+  return static_cast<size_t>(rows * WordCount(args.product.in_channels));
+}
+
+void QuantLinear::Run(const QuantLinearArgs& args, ThreadPool& pool, float* scratch) const {
+  ConstImageView input;
+  QuantConvArgs product = args.product;
+  if (!AsPixels(args.input, &input) || !AsPixels(args.output, &product.output)) {
+    return reference::Compute(args);
+  }
+  const int words = WordCount(product.in_channels);
+  const int64_t all = int64_t{input.width} * words;
+  const ImageView rounded = {scratch, 1, 1, input.width, words, all, all, words};
+  Compute(QuantiseArgs{product.input_steps, input, rounded}, Range{0, 1}, pool);
+  product.input = rounded;
+  conv_.Run(product, Range{0, 1}, nullptr, pool);
 }
 
 size_t MatMulScratchFloats(const MatMulArgs& args) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "sparse_ops/cpu/conv.h"
+#include "sparse_ops/cpu/quant_conv.h"
 #include "sparse_ops/cpu/thread_pool.h"
 #include "sparse_ops/ops.h"
 
@@ -27,6 +28,22 @@ class Linear {
   static ConvArgs AsConv(const LinearArgs& args);
 
   Conv conv_;
+};
+
+// Computes what QuantLinearArgs says, as a convolution of rows that are rounded first.
+class QuantLinear {
+ public:
+  // Copies what the product's arguments point to.
+  explicit QuantLinear(const QuantLinearArgs& args) : conv_(args.product) {}
+
+  // Uses only the dims of the views.
+  static size_t ScratchFloats(const QuantLinearArgs& args);
+
+  // REQUIRES: the arguments that it was made with, but for the views.
+  void Run(const QuantLinearArgs& args, ThreadPool& pool, float* scratch) const;
+
+ private:
+  QuantConv conv_;
 };
 
 // Uses only the dims of the views.

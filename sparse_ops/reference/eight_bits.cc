@@ -156,6 +156,31 @@ void Compute(const QuantConvArgs& args, const ActivePixels& pixels) {
   });
 }
 
+void Compute(const QuantLinearArgs& args) {
+  const QuantConvArgs& product = args.product;
+  const Steps& steps = product.input_steps;
+  const int last = args.input.rank - 1;
+  const int words = WordCount(product.in_channels);
+  ForEachIndex(args.output, [&](const TensorIndex& index) {
+    const auto channel = static_cast<int>(index[last]);
+    TensorIndex from = index;
+    const int zero = product.weight_zeros == nullptr ? 0 : product.weight_zeros[channel];
+    auto sum = static_cast<uint32_t>(product.bias == nullptr ? 0 : product.bias[channel]);
+    for (int k = 0; k < product.in_channels; ++k) {
+      from[last] = k;
+      const int q = ToSteps(*ElementAt(args.input, from), steps);
+      const float* const word = product.weights + int64_t{channel} * words + k / kBytesOfWord;
+      const int w = ByteOf(word, k % kBytesOfWord, /*is_signed=*/true) - zero;
+      sum += static_cast<uint32_t>((q - steps.zero_point) * w);
+    }
+    const auto acc = static_cast<int32_t>(sum);
+    *ElementAt(args.output, index) =
+        product.rounds_sums
+            ? FromSteps(RoundedSum(product, acc, nullptr, channel), product.sum_steps)
+            : ValueOf(product, acc, nullptr, channel);
+  });
+}
+
 void Compute(const TableArgs& args, const ActivePixels& pixels) {
   ForEachActive(args.output, pixels, [&](int n, int y, int x, float* pixel) {
     const float* const from = args.input.Pixel(n, y, x);

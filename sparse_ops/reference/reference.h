@@ -43,6 +43,7 @@ void Compute(const TopKArgs& args);
 void Compute(const ReduceArgs& args);
 void Compute(const LinearArgs& args);
 void Compute(const MatMulArgs& args);
+void Compute(const QuantLinearArgs& args);
 void Compute(const GroupNormArgs& args);
 void Compute(const DecodeBoxesArgs& args);
 void Compute(const NonMaxSuppressionArgs& args);

@@ -205,9 +205,9 @@ TEST(EightBitGraphsTest, HaveOperatorsOfEveryKindAndStayNearTheirFloats) {
       EXPECT_LT(error / size, 0.02) << "output " << i;
     }
   }
-  for (const char* kind :
-       {"quantise", "dequantise", "quant_conv", "table", "quant_add", "quant_multiply",
-        "quant_max_pool", "quant_average_pool", "concat", "slice", "resize_nearest"}) {
+  for (const char* kind : {"quantise", "dequantise", "quant_conv", "table", "quant_add",
+                           "quant_multiply", "quant_max_pool", "quant_average_pool", "quant_linear",
+                           "concat", "slice", "resize_nearest"}) {
     EXPECT_TRUE(kinds.count(kind)) << kind;
   }
 }

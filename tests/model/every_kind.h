@@ -101,6 +101,16 @@ inline Graph EveryKind() {
   table.steps = steps;
   const op::QuantBinary product{BinaryKind::kMultiply, {Function::Kind::kRelu, 0.0f, 0.0f}, steps};
   keep(b.Op(op::Dequantise{}, {sums}));
+  op::QuantLinear quant_linear;
+  quant_linear.input_steps = {0.25f, 3, false};
+  quant_linear.bias = quant_conv.bias;
+  quant_linear.scales = quant_conv.scales;
+  quant_linear.weight_zeros = quant_conv.weight_zeros;
+  quant_linear.rounds_sums = true;
+  quant_linear.steps = steps;
+  quant_linear.low = -90;
+  quant_linear.high = 90;
+  keep(b.Op(quant_linear, {x, b.Random({3, 2})}));
   keep(b.Op(op::Dequantise{}, {b.Op(quant_pool, {map})}));
   keep(b.Op(op::Dequantise{}, {b.Op(product, {map, b.Op(table, {map})})}));
   op::Foreign foreign;

@@ -200,6 +200,74 @@ TEST(OnnxEightBitsTest, WhatCannotBeFoldedStaysFloatAndSaysWhy) {
   EXPECT_EQ(WhyFloat(graph, graph.operators[3]), "its weights are not 8-bit numbers");
 }
 
+// x → DequantizeLinear(w) → y, with 2 inputs and 2 outputs, the weights as the node wants them.
+class QuantisedProduct : public QuantisedModel {
+ public:
+  QuantisedProduct(bool transposed, bool by_channel) : QuantisedModel({1, 2}) {
+    Constant(transposed ? ByteTensor("wq", {2, 2}, {100, 20, -7, 3}, TensorProto::INT8)
+                        : ByteTensor("wq", {2, 2}, {100, -7, 20, 3}, TensorProto::INT8));
+    Floats("ws", by_channel ? std::vector<int64_t>{2} : std::vector<int64_t>{},
+           by_channel ? std::vector<float>{0.5f, 0.125f} : std::vector<float>{0.5f});
+    Constant(ByteTensor("bq", {2}, {1000, -3}, TensorProto::INT32));
+    Floats("bs", {2}, {0.125f, by_channel ? 0.03125f : 0.125f});
+    OnnxNodeBuilder weights = Node("DequantizeLinear", {"wq", "ws"}, {"w"});
+    if (by_channel) weights.Int("axis", transposed ? 0 : 1);
+    Node("DequantizeLinear", {"bq", "bs"}, {"b"}).Int("axis", 0);
+    Round("x", "a");
+  }
+};
+
+// 4 and -8 steps: 1000 + 4·100 - 8·20 = 1240, ·.125. -3 - 4·7 - 8·3 = -55, ·.03125 or .125.
+TEST(OnnxEightBitsTest, ProductsWithConstantMatricesAreOfWholeNumbers) {
+  for (const bool transposed : {true, false}) {
+    for (const bool by_channel : {true, false}) {
+      SCOPED_TRACE(testing::Message() << transposed << by_channel);
+      const float second = -55 * (by_channel ? 0.03125f : 0.125f);
+      QuantisedProduct gemm(transposed, by_channel);
+      gemm.Node("Gemm", {"a", "w", "b"}, {"y"}).Int("transB", transposed ? 1 : 0);
+      const Graph graph = Optimised(gemm);
+      ASSERT_EQ(Kinds(graph), "quant_linear");
+      EXPECT_EQ(Only<op::QuantLinear>(graph).bias, (std::vector<int>{1000, -3}));
+      EXPECT_EQ(NumbersOf(graph, {1.0f, -2.0f}), (std::vector<float>{155.0f, second}));
+    }
+    QuantisedProduct product(false, transposed);
+    product.Node("MatMul", {"a", "w"}, {"y"});
+    const Graph graph = Optimised(product);
+    ASSERT_EQ(Kinds(graph), "quant_linear");
+    EXPECT_EQ(NumbersOf(graph, {1.0f, -2.0f})[0], 30.0f);
+  }
+}
+
+TEST(OnnxEightBitsTest, WhatAProductGivesIsRoundedInItAndReadByTheNext) {
+  QuantisedProduct model(true, true);
+  model.Node("Gemm", {"a", "w", "b"}, {"g"}).Int("transB", 1);
+  model.Node("Relu", {"g"}, {"r"});
+  model.Round("r", "rr", "s2", "z2");
+  model.Node("Gemm", {"rr", "w"}, {"h"}).Int("transB", 1);
+  model.Round("h", "y", "s2", "z2");
+  const Graph graph = Optimised(model);
+  ASSERT_EQ(Kinds(graph), "quant_linear quant_linear");
+  const auto& first = *graph.operators[0].As<op::QuantLinear>();
+  EXPECT_TRUE(first.rounds_sums);
+  EXPECT_EQ(first.low, 3);
+  EXPECT_EQ(graph.operators[1].As<op::QuantLinear>()->input_steps, (Steps{0.5f, 3, false}));
+  // 155 and 0, as 126 and 0: 252 steps. 252·100·.25 = 6300, beyond 126. 252·(-7)·.0625 = -110.25.
+  EXPECT_EQ(NumbersOf(graph, {1.0f, -2.0f}), (std::vector<float>{126.0f, -1.5f}));
+}
+
+TEST(OnnxEightBitsTest, OtherProductsStayFloatAndSayWhy) {
+  QuantisedModel model({2, 2});
+  model.Round("x", "a").Floats("f", {2, 2}, {1, 2, 3, 4});
+  model.Node("MatMul", {"a", "f"}, {"m"});
+  model.Round("m", "mr");
+  model.Node("MatMul", {"mr", "a"}, {"y"});
+  const Graph graph = Optimised(model);
+  EXPECT_EQ(Kinds(graph), "fake_quantise linear fake_quantise matmul");
+  EXPECT_EQ(WhyFloat(graph, graph.operators[1]), "its weights are not 8-bit numbers");
+  EXPECT_EQ(WhyFloat(graph, graph.operators[3]),
+            "only products with constant matrices have an 8-bit form");
+}
+
 TEST(OnnxEightBitsTest, WeightsAloneInEightBitsStayFloat) {
   QuantisedModel model({1, 1, 1, 1});
   model.Weights();

@@ -18,9 +18,9 @@ namespace cacheinf {
 namespace {
 
 // Appends unfused operators with weights of zero: only their sizes matter here.
-class Network {
+class NetworkToInspect {
  public:
-  explicit Network(Shape input) { graph_.AddInput("image", std::move(input)); }
+  explicit NetworkToInspect(Shape input) { graph_.AddInput("image", std::move(input)); }
 
   ValueId Conv(ValueId x, int64_t channels, int kernel, int stride, bool has_relu = true,
                int groups = 1) {
@@ -51,7 +51,7 @@ class Network {
 };
 
 Graph ResNet50() {
-  Network net({1, 3, 224, 224});
+  NetworkToInspect net({1, 3, 224, 224});
   ValueId x = net.Conv(0, 64, 7, 2);
   op::Pool pool;
   pool.spec.rows = pool.spec.columns = {3, 2, 1, 1, 1};
@@ -89,7 +89,7 @@ TEST(InspectTest, ResNet50HasThePublishedSize) {
 
 // Counts worked out by hand.
 TEST(InspectTest, CountsWhatAnOperatorCosts) {
-  Network net({2, 4, 8, 6});
+  NetworkToInspect net({2, 4, 8, 6});
   const ValueId conv = net.Conv(0, 6, 3, 2, true, 2);  // 2 x 6 x 4 x 3
   op::Conv transposed;
   transposed.spec.transposed = true;
@@ -121,7 +121,7 @@ TEST(InspectTest, CountsWhatAnOperatorCosts) {
 }
 
 TEST(InspectTest, AConstantReadTwiceCountsOnceInTheTotals) {
-  Network net({1, 4, 8, 8});
+  NetworkToInspect net({1, 4, 8, 8});
   const ValueId weights = net.Zeros({4, 4, 1, 1});
   const ValueId first = net.Add(op::Conv{}, {0, weights});
   const ModelReport report = Inspect(net.Finish(net.Add(op::Conv{}, {first, weights})));
@@ -130,7 +130,7 @@ TEST(InspectTest, AConstantReadTwiceCountsOnceInTheTotals) {
 }
 
 TEST(InspectTest, TheTableHasALineAnOperatorAndTheTotals) {
-  Network net({1, 4, 8, 8});
+  NetworkToInspect net({1, 4, 8, 8});
   const ValueId conv = net.Conv(0, 6, 3, 2);
   const std::string text = ToText(Inspect(net.Finish(net.Add(op::Softmax{1, false}, {conv}))));
   EXPECT_NE(text.find("conv+relu"), std::string::npos) << text;
@@ -142,7 +142,7 @@ TEST(InspectTest, TheTableHasALineAnOperatorAndTheTotals) {
 }
 
 TEST(InspectTest, ShowsInputsOutputsAndNotesFirst) {
-  Network net({1, 3, 384, 640});
+  NetworkToInspect net({1, 3, 384, 640});
   Graph graph = net.Finish(net.Add(op::ArgMax{1, false}, {net.Conv(0, 6, 3, 2)}));
   const auto head = [&graph] {
     const std::string text = ToText(Inspect(graph));
@@ -166,7 +166,7 @@ TEST(InspectTest, ShowsInputsOutputsAndNotesFirst) {
 }
 
 TEST(InspectTest, SaysWhatKeepingMapsTakes) {
-  Network net({1, 4, 64, 64});
+  NetworkToInspect net({1, 4, 64, 64});
   ValueId map = 0;
   for (int i = 0; i < 6; ++i) map = net.Conv(map, 4, 3, 1);
   const Graph graph = net.Finish(map);
@@ -190,7 +190,7 @@ TEST(InspectTest, SaysWhatKeepingMapsTakes) {
 }
 
 TEST(InspectTest, TheTableShowsGroups) {
-  Network net({1, 8, 8, 8});
+  NetworkToInspect net({1, 8, 8, 8});
   const ValueId depthwise = net.Conv(0, 8, 3, 1, false, 8);
   const std::string text = ToText(Inspect(net.Finish(net.Conv(depthwise, 6, 3, 1, false, 2))));
   EXPECT_NE(text.find("3x3 p1 dw "), std::string::npos) << text;

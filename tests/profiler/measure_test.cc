@@ -8,11 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend/host/cpu_backend.h"
 #include "common/backend/host/reference_backend.h"
 #include "common/base/error.h"
 #include "common/model/graph/cost.h"
 #include "common/model/graph/graph.h"
+#include "common/plan/profile.h"
 #include "profiler/frame_timer.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/quantised_networks.h"
 
 namespace cacheinf {
 namespace {
@@ -42,17 +46,17 @@ std::shared_ptr<const Graph> SmallNetwork() {
 }
 
 // In every frame another strip of columns is new.
-FittedClip MovingStrip() {
+FittedClip MovingStrip(int height = kHeight) {
   FittedClip clip;
   clip.source = "a strip";
   clip.width = kWidth;
-  clip.height = kHeight;
+  clip.height = height;
   clip.channels = 3;
-  clip.place = {{0, kHeight}, {0, kWidth}};
+  clip.place = {{0, height}, {0, kWidth}};
   clip.fit_ms = 0.25;
   for (int frame = 0; frame < 24; ++frame) {
-    std::vector<uint8_t> pixels(size_t{kHeight} * kWidth * 3, 40);
-    for (int y = 0; y < kHeight; ++y) {
+    std::vector<uint8_t> pixels(static_cast<size_t>(height) * kWidth * 3, 40);
+    for (int y = 0; y < height; ++y) {
       for (int x = 8 * (frame % 8); x < 8 * (frame % 8) + 8; ++x) {
         for (int c = 0; c < 3; ++c) {
           pixels[(size_t{static_cast<size_t>(y)} * kWidth + x) * 3 + c] =
@@ -153,6 +157,26 @@ TEST(MeasureTest, FillsAProfile) {
 }
 
 // On a busy machine times may say otherwise, but not every time.
+TEST(MeasureTest, EightBitNetworksAreProfiledAsOthers) {
+  constexpr int kSquare = 64;
+  const auto graph = MakeNetwork(ThreeQuantisedNetworks()[2], kSquare, kWidth);
+  Measurement measurement = OfSmallNetwork();
+  measurement.clips = {MovingStrip(kSquare)};
+  const Profile profile =
+      Measure(graph, std::make_unique<CpuBackend>(), measurement, SteadyClock());
+  ASSERT_EQ(profile.operators.size(), graph->operators.size());
+  const Profile read = ParseProfile(ToJsonText(profile), "profile");
+  int eight_bit = 0;
+  for (size_t id = 0; id < graph->operators.size(); ++id) {
+    const Value& map = graph->value(graph->operators[id].outputs[0]);
+    if (!map.is_eight_bit()) continue;
+    ++eight_bit;
+    EXPECT_LE(read.operators[id].row_bytes, map.shape[3] * (map.channels + 4)) << map.name;
+  }
+  EXPECT_GT(eight_bit, 5);
+  EXPECT_GT(profile.median_error, 0);
+}
+
 TEST(MeasureTest, FindsThatMoreTakesLonger) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     const ProfiledOperator op = MeasureSmallNetwork(OfSmallNetwork()).operators[0];

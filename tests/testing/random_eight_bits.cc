@@ -25,6 +25,7 @@ class EightBitNetwork {
     if (maps_.size() > 2 && maps_[maps_.size() - 2] != maps_.back()) {
       graph_.outputs.push_back(maps_[maps_.size() - 2]);
     }
+    if (OneIn(2)) AddHead();
     return std::move(graph_);
   }
 
@@ -127,6 +128,30 @@ class EightBitNetwork {
     maps_.push_back(OneIn(8) ? sum : Round(sum, 2.0f));
   }
 
+  // Two linear operators, as a classifier ends with.
+  void AddHead() {
+    const ValueId x = Some();
+    const Shape in = ShapeOf(x);
+    const Shape flat = OneIn(2) ? Shape{1, in[1] * in[2] * in[3]} : Shape{in[1], in[2], in[3]};
+    const ValueId first = AddLinear(Round(Add("flat", op::Reshape{flat}, {x}), 2.0f));
+    graph_.outputs.push_back(AddLinear(Round(first, 2.0f)));
+    if (OneIn(2)) graph_.outputs.back() = Round(graph_.outputs.back(), 2.0f);
+  }
+
+  ValueId AddLinear(ValueId x) {
+    op::Linear linear;
+    linear.activation = SomeFunction();
+    const int64_t outputs = 1 + Below(40);
+    std::vector<ValueId> inputs = {x, Weights({outputs, ShapeOf(x).back()})};
+    linear.has_bias = OneIn(2);
+    if (linear.has_bias) {
+      std::vector<float> bias;
+      for (int64_t c = 0; c < outputs; ++c) bias.push_back(Uniform(-0.5f, 0.5f));
+      inputs.push_back(graph_.AddConstant(Name("bias"), Tensor({outputs}, std::move(bias))));
+    }
+    return Add("linear", linear, std::move(inputs));
+  }
+
   ValueId Residual(const Shape& shape) {
     for (const ValueId id : maps_) {
       if (ShapeOf(id) == shape && OneIn(2)) return id;
@@ -136,7 +161,7 @@ class EightBitNetwork {
 
   // Whole steps, one size for all or one per output channel, around zero or not.
   ValueId Weights(const Shape& shape) {
-    const int64_t row = shape[1] * shape[2] * shape[3];
+    const int64_t row = ElementCount(shape) / shape[0];
     const bool by_channel = OneIn(2);
     const int low = OneIn(3) ? -80 : -127;
     const int high = low == -80 ? 175 : 127;

@@ -133,6 +133,9 @@ struct DeviceBackend<Device>::Kernels {
       cuda::Compute(device, queue.recorder(), args, pixels);
     }
   }
+  void operator()(const QuantLinearArgs&) const {
+    throw std::logic_error("Prepare refuses 8-bit operators");
+  }
   void operator()(const auto& args) const {
     const cuda::Pixels all = All(args.output);
     cuda::Compute(device, queue.recorder(), args, all);

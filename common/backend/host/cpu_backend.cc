@@ -84,6 +84,10 @@ struct CpuBackend::PreparingKernels : HostKernels<PreparingKernels> {
     const auto& linear = own.packed.emplace<cpu::Linear>(args);
     own.scratch_floats = linear.ScratchFloats(threads);
   }
+  void operator()(const QuantLinearArgs& args) const {
+    own.packed.emplace<cpu::QuantLinear>(args);
+    own.scratch_floats = cpu::QuantLinear::ScratchFloats(args);
+  }
   void operator()(const MatMulArgs& args) const {
     own.scratch_floats = cpu::MatMulScratchFloats(args);
   }
@@ -116,6 +120,9 @@ struct CpuBackend::RunningKernels : HostKernels<RunningKernels> {
   void operator()(const LinearArgs& args) const {
     std::get<cpu::Linear>(own.packed).Run(args, pool, scratch);
   }
+  void operator()(const QuantLinearArgs& args) const {
+    std::get<cpu::QuantLinear>(own.packed).Run(args, pool, scratch);
+  }
   void operator()(const MatMulArgs& args) const { cpu::MatMul(args, pool, scratch); }
   void operator()(const auto& args) const { cpu::Compute(args, pool); }
   void operator()(const auto& args, const ActivePixels& pixels) const {
@@ -135,7 +142,7 @@ CpuBackend::CpuBackend(const CpuBackendOptions& options)
 }
 
 void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
-  if (op.As<op::QuantConv>()) SayWhereBytesAreWidened();
+  if (op.As<op::QuantConv>() || op.As<op::QuantLinear>()) SayWhereBytesAreWidened();
   if (op.As<op::Foreign>()) {
     SetTorchThreads(pool_->threads());
     calls_.emplace_back(TorchCall(op));
@@ -156,7 +163,7 @@ void CpuBackend::PrepareKernel(const Graph& graph, const Operator& op) {
 
 void CpuBackend::Pack(const Graph& graph, const Operator& op, OwnCall& own) {
   if (!op.As<op::Conv>() && !op.As<op::Linear>() && !op.As<op::MatMul>() &&
-      !op.As<op::QuantConv>()) {
+      !op.As<op::QuantConv>() && !op.As<op::QuantLinear>()) {
     return;
   }
   const auto* conv = op.As<op::Conv>();

@@ -56,7 +56,9 @@ class CpuBackend : public HostBackend {
   // One of our operators, with its weights packed if it has any.
   struct OwnCall {
     OperatorCall call;
-    std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear, cpu::QuantConv> packed;
+    std::variant<std::monostate, cpu::Conv, cpu::Winograd, cpu::Linear, cpu::QuantConv,
+                 cpu::QuantLinear>
+        packed;
     size_t scratch_floats = 0;
     Relaid relaid = {};
     size_t relaid_begin = 0;  // where its copies begin in the scratch memory

@@ -14,7 +14,7 @@ constexpr size_t kAlignment = 16;  // floats
 // The axis that the operator works along; kNone if that is the channels, or several.
 int WorkingAxis(const Operator& op) {
   const auto unless_channels = [](int axis) { return axis == kChannels ? kNone : axis; };
-  if (op.As<op::MatMul>() || op.As<op::Linear>()) return kColumns;
+  if (op.As<op::MatMul>() || op.As<op::Linear>() || op.As<op::QuantLinear>()) return kColumns;
   if (const auto* softmax = op.As<op::Softmax>()) return unless_channels(softmax->axis);
   if (const auto* arg_max = op.As<op::ArgMax>()) return unless_channels(arg_max->axis);
   if (const auto* norm = op.As<op::LayerNorm>()) {

@@ -41,6 +41,9 @@ struct MultiplyAdds {
   int64_t operator()(const op::Linear&) const {
     return Elements(graph, op.outputs) * graph.value(op.inputs[0]).shape.back();
   }
+  int64_t operator()(const op::QuantLinear&) const {
+    return Elements(graph, op.outputs) * graph.value(op.inputs[0]).shape.back();
+  }
   int64_t operator()(const op::MatMul&) const {
     return Elements(graph, op.outputs) * graph.value(op.inputs[0]).shape.back();
   }

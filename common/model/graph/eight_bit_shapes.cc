@@ -43,6 +43,18 @@ std::vector<InferredOutput> EightBitShapes::Outputs(const op::Dequantise&) const
   return One(std::move(out));
 }
 
+void EightBitShapes::CheckChannels(const auto& attributes, int64_t outputs) const {
+  const auto count = static_cast<size_t>(outputs);
+  const bool has_zeros = !attributes.weight_zeros.empty();
+  if (attributes.bias.size() != count || attributes.scales.size() != count ||
+      (has_zeros && attributes.weight_zeros.size() != count)) {
+    Refuse("needs a bias and a scale for each of ", outputs, " channels");
+  }
+  for (const float scale : attributes.scales) {
+    if (!std::isfinite(scale)) Refuse("a scale of ", scale);
+  }
+}
+
 std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantConv& conv) const {
   NeedInputs(2 + conv.has_residual);
   const Value& map = EightBitMap(0);
@@ -57,15 +69,7 @@ std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantConv& conv) c
     Refuse("8-bit weights of shape ", ToString(weights), " in ", spec.groups,
            " group(s) do not fit ", map.channels, " channels");
   }
-  const auto count = static_cast<size_t>(outputs);
-  const bool has_zeros = !conv.weight_zeros.empty();
-  if (conv.bias.size() != count || conv.scales.size() != count ||
-      (has_zeros && conv.weight_zeros.size() != count)) {
-    Refuse("needs a bias and a scale for each of ", outputs, " channels");
-  }
-  for (const float scale : conv.scales) {
-    if (!std::isfinite(scale)) Refuse("a scale of ", scale);
-  }
+  CheckChannels(conv, outputs);
   CheckFunction(conv.activation);
   NeedNoSlope(conv.activation);
   CheckSteps(conv.steps);
@@ -139,6 +143,30 @@ std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantPool& pool) c
     Refuse("a maximum in other steps than its input's");
   }
   return EightBit(PooledShape(pool.spec, map.shape), map.channels, pool.steps);
+}
+
+std::vector<InferredOutput> EightBitShapes::Outputs(const op::QuantLinear& linear) const {
+  NeedInputs(2);
+  const Shape& in = Input(0);
+  const Shape& weights = ConstantInput(1, 2);
+  if (in.empty() || in.back() > kMaxDimension || weights[0] > kMaxDimension ||
+      weights[1] != WordCount(static_cast<int>(in.back()))) {
+    Refuse("8-bit weights of shape ", ToString(weights), " do not fit an input of shape ",
+           ToString(in));
+  }
+  CheckChannels(linear, weights[0]);
+  CheckFunction(linear.activation);
+  NeedNoSlope(linear.activation);
+  CheckSteps(linear.input_steps);
+  CheckSteps(linear.steps);
+  const bool is_bounded = linear.low >= linear.steps.low() && linear.high <= linear.steps.high() &&
+                          linear.low <= linear.high;
+  const bool ends =
+      linear.rounds_sums ? is_bounded && linear.activation == Function() : linear.steps == Steps();
+  if (!ends) Refuse("bounds or rounding that its output does not have");
+  Shape out = in;
+  out.back() = weights[0];
+  return One(std::move(out));
 }
 
 int EightBitShapes::ConcatChannels(const op::Concat& concat) const {

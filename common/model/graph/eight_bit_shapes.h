@@ -22,6 +22,7 @@ class EightBitShapes : public ShapeRules {
   std::vector<InferredOutput> Outputs(const op::Table& table) const;
   std::vector<InferredOutput> Outputs(const op::QuantBinary& binary) const;
   std::vector<InferredOutput> Outputs(const op::QuantPool& pool) const;
+  std::vector<InferredOutput> Outputs(const op::QuantLinear& linear) const;
 
  protected:
   // Refuses an 8-bit map that goes into an operator on floats.
@@ -36,6 +37,8 @@ class EightBitShapes : public ShapeRules {
 
  private:
   const Value& EightBitMap(size_t index) const;
+  // Of an operator with this many outputs.
+  void CheckChannels(const auto& attributes, int64_t outputs) const;
   void CheckRounding(const op::QuantConv& conv) const;
   void CheckTable(const std::vector<int>& entries, const Steps& steps) const;
   void NeedResidual(const Value& residual, const Shape& out) const;

@@ -51,7 +51,8 @@ inline constexpr std::array<std::string_view, std::variant_size_v<Attributes>> k
     "quant_conv",
     "table",
     "quant_binary",
-    "quant_pool"};
+    "quant_pool",
+    "quant_linear"};
 
 CACHEINF_FIELDS(Function, kind, alpha, beta)
 CACHEINF_FIELDS(Steps, scale, zero_point, is_signed)
@@ -106,6 +107,8 @@ CACHEINF_FIELDS(op::QuantConv, spec, bias, scales, weight_zeros, has_residual, a
 CACHEINF_FIELDS(op::Table, entries, steps)
 CACHEINF_FIELDS(op::QuantBinary, kind, activation, steps)
 CACHEINF_FIELDS(op::QuantPool, spec, steps)
+CACHEINF_FIELDS(op::QuantLinear, input_steps, bias, scales, weight_zeros, activation, rounds_sums,
+                steps, low, high)
 
 }  // namespace cacheinf
 

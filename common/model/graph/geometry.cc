@@ -124,6 +124,7 @@ class WindowFinder {
   // A matrix product over a map's last two dimensions mixes its pixels; so does a norm over them.
   std::optional<Window> operator()(const op::Linear&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::MatMul&) const { return std::nullopt; }
+  std::optional<Window> operator()(const op::QuantLinear&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::GroupNorm&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::DecodeBoxes&) const { return std::nullopt; }
   std::optional<Window> operator()(const op::NonMaxSuppression&) const { return std::nullopt; }

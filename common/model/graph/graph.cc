@@ -46,7 +46,8 @@ ConstTensorView Tensor::view() const {
 
 bool HasEightBits(const Graph& graph, const Operator& op) {
   const auto is_eight_bit = [&](ValueId id) { return graph.value(id).is_eight_bit(); };
-  return op.As<op::FakeQuantise>() != nullptr || std::ranges::any_of(op.inputs, is_eight_bit) ||
+  return op.As<op::FakeQuantise>() != nullptr || op.As<op::QuantLinear>() != nullptr ||
+         std::ranges::any_of(op.inputs, is_eight_bit) ||
          std::ranges::any_of(op.outputs, is_eight_bit);
 }
 

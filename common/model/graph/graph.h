@@ -325,6 +325,20 @@ struct QuantPool {
   Steps steps;  // of the output
 };
 
+// x, weights: out × words (constant). Rounds x, multiplies 8-bit numbers over its last dimension
+// and gives floats. QuantLinearArgs of ops.h says what it computes, and how the weights' words lie.
+struct QuantLinear {
+  Steps input_steps;
+  std::vector<int> bias;          // one per output
+  std::vector<float> scales;      // likewise
+  std::vector<int> weight_zeros;  // likewise, or empty: zeros
+  Function activation;
+  bool rounds_sums = false;
+  Steps steps;  // of rounded sums
+  int low = 0;
+  int high = 255;
+};
+
 }  // namespace op
 
 using Attributes =
@@ -334,7 +348,7 @@ using Attributes =
                  op::Reshape, op::Permute, op::Expand, op::Softmax, op::ArgMax, op::Reduce,
                  op::DecodeBoxes, op::NonMaxSuppression, op::Foreign, op::GatherElements, op::TopK,
                  op::FakeQuantise, op::Quantise, op::Dequantise, op::QuantConv, op::Table,
-                 op::QuantBinary, op::QuantPool>;
+                 op::QuantBinary, op::QuantPool, op::QuantLinear>;
 
 struct Value {
   std::string name;

@@ -183,8 +183,8 @@ void FoldDequantize(OnnxNode& node) {
   if (!fits) node.Fail("numbers that ", ElementTypeName(scaling.element_type), " does not have");
   HostTensor result(x.shape(), std::move(numbers));
   const bool is_eight_bit = scaling.element_type != TensorProto::INT32;
-  if (is_eight_bit && (scaling.is_one() || scaling.axis == 0)) {
-    result = std::move(result).WithStepSizes(scaling.scales);
+  if (is_eight_bit) {
+    result = std::move(result).WithStepSizes(scaling.scales, scaling.is_one() ? 0 : scaling.axis);
   }
   node.SetOutput(0, std::move(result));
 }

@@ -26,6 +26,29 @@ ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
   return transpose ? node.Add(op::Permute{{1, 0}}, {x}) : x;
 }
 
+// The weights of a linear operator, if the right factor is a constant matrix whose 8-bit numbers
+// have steps for each column, or alike; kNone if it is not.
+ValueId EightBitWeights(OnnxNode& node) {
+  if (!node.IsConstant(1)) return kNone;
+  const HostTensor matrix = node.Constant(1);
+  const std::vector<float>& sizes = matrix.step_sizes();
+  const bool fits = matrix.rank() == 2 && (sizes.size() == 1 || matrix.step_axis() == 1);
+  if (sizes.empty() || !fits || matrix.count() == 0) return kNone;
+  node.Charge(matrix.shape(), HostTensor::Type::kFloat);
+  const int64_t rows = matrix.shape()[0];
+  const int64_t columns = matrix.shape()[1];
+  std::vector<float> transposed;
+  transposed.reserve(static_cast<size_t>(matrix.count()));
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t row = 0; row < rows; ++row) {
+      transposed.push_back(matrix.floats()[static_cast<size_t>(row * columns + column)]);
+    }
+  }
+  const ValueId id = node.AddConstant("weights", {columns, rows}, std::move(transposed));
+  node.import().graph.values[static_cast<size_t>(id)].step_sizes = sizes;
+  return id;
+}
+
 // A constant with one number per channel.
 const std::vector<float>& ChannelConstant(OnnxNode& node, int input, int64_t channels) {
   const HostTensor& constant = node.FloatConstant(input);
@@ -64,10 +87,16 @@ void ConvertMatMul(OnnxNode& node) {
   if (a.empty() || b.empty()) node.Fail("a product with a scalar");
   // A vector is a row on the left and a column on the right; its dimension is dropped afterwards.
   ValueId left = node.Input(0);
-  ValueId right = node.Input(1);
   if (a.size() == 1) left = node.Add(op::Reshape{{1, a[0]}}, {left});
-  if (b.size() == 1) right = node.Add(op::Reshape{{b[0], 1}}, {right});
-  ValueId product = node.Add(op::MatMul{}, {left, right});
+  ValueId product = kNone;
+  const ValueId weights = b[0] == a.back() ? EightBitWeights(node) : kNone;
+  if (weights != kNone) {
+    product = node.Add(op::Linear{}, {left, weights});
+  } else {
+    ValueId right = node.Input(1);
+    if (b.size() == 1) right = node.Add(op::Reshape{{b[0], 1}}, {right});
+    product = node.Add(op::MatMul{}, {left, right});
+  }
   Shape shape = node.ShapeOf(product);
   if (b.size() == 1) shape.pop_back();
   if (a.size() == 1) shape.erase(shape.end() - (b.size() == 1 ? 1 : 2));
@@ -85,6 +114,9 @@ void ConvertGemm(OnnxNode& node) {
   if (node.IsConstant(1) && transpose_b && node.InputShape(1).size() == 2) {
     // Every exporter writes a linear layer like this.
     product = node.Add(op::Linear{}, {left, node.Input(1)});
+  } else if (const ValueId weights = transpose_b ? kNone : EightBitWeights(node);
+             weights != kNone) {
+    product = node.Add(op::Linear{}, {left, weights});
   } else {
     product = node.Add(op::MatMul{}, {left, TransposedMatrix(node, 1, transpose_b)});
   }

@@ -180,7 +180,9 @@ ValueId OnnxNode::Input(int index) {
   if (!fits) Fail("constant '", name, "' has shape ", ToString(known.constant->shape()));
   OnnxValue& value = import_.values.at(name);
   value.id = import_.graph.AddConstant(name, AsFloats(*value.constant, name).ToTensor());
-  import_.graph.values.back().step_sizes = value.constant->step_sizes();
+  if (value.constant->step_axis() == 0) {
+    import_.graph.values.back().step_sizes = value.constant->step_sizes();
+  }
   return value.id;
 }
 

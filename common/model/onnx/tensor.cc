@@ -262,8 +262,9 @@ HostTensor HostTensor::WithElementType(int element_type) && {
   return std::move(*this);
 }
 
-HostTensor HostTensor::WithStepSizes(std::vector<float> step_sizes) && {
+HostTensor HostTensor::WithStepSizes(std::vector<float> step_sizes, int step_axis) && {
   step_sizes_ = std::move(step_sizes);
+  step_axis_ = step_axis;
   return std::move(*this);
 }
 

@@ -46,9 +46,11 @@ class HostTensor {
   // ONNX's number of the element type that the file gives; 0 for computed numbers.
   int element_type() const { return element_type_; }
   HostTensor WithElementType(int element_type) &&;
-  // Numbers that DequantizeLinear gave: as Value::step_sizes.
+  // Numbers that DequantizeLinear gave: as Value::step_sizes, but one for all, or one per entry of
+  // dimension `step_axis`.
   const std::vector<float>& step_sizes() const { return step_sizes_; }
-  HostTensor WithStepSizes(std::vector<float> step_sizes) &&;
+  int step_axis() const { return step_axis_; }
+  HostTensor WithStepSizes(std::vector<float> step_sizes, int step_axis) &&;
   bool is_float() const { return type_ == Type::kFloat; }
   const Shape& shape() const { return shape_; }
   int rank() const { return static_cast<int>(shape_.size()); }
@@ -85,6 +87,7 @@ class HostTensor {
   int element_type_ = 0;
   Shape shape_;
   std::vector<float> step_sizes_;
+  int step_axis_ = 0;
   int64_t count_;
   std::shared_ptr<const std::vector<float>> floats_;
   std::shared_ptr<const std::vector<int64_t>> integers_;

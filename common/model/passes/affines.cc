@@ -222,8 +222,13 @@ class AffineFolder {
   // Replaces the affine by the producer with these attributes, weights and bias.
   void Replace(Attributes attributes, const Shape& shape, std::vector<float> weights,
                std::vector<float> bias) {
+    // Those that do not change keep what is known of them: that they are 8-bit numbers, say.
+    const ValueId old_weights = producer_.inputs[1];
+    const Tensor& old = rewriter_.constant(old_weights);
+    const bool change = !std::equal(weights.begin(), weights.end(), old.data());
     const ValueId new_weights =
-        rewriter_.AddConstant(rewriter_.value(producer_.inputs[1]).name, shape, std::move(weights));
+        change ? rewriter_.AddConstant(rewriter_.value(old_weights).name, shape, std::move(weights))
+               : old_weights;
     const ValueId new_bias = Vector(producer_.name + ".bias", std::move(bias));
     rewriter_.Replace(id_, producer_.name, std::move(attributes),
                       {producer_.inputs[0], new_weights, new_bias});

@@ -116,56 +116,52 @@ std::optional<Steps> StepsBehind(const Graph& graph, ValueId id) {
   return fake == nullptr ? std::nullopt : std::optional(fake->steps);
 }
 
-// --- Convolutions ----------------------------------------------------------------------------
+// --- Weights ---------------------------------------------------------------------------------
 
-// A convolution's weights and bias as whole numbers.
-struct WholeConv {
-  op::QuantConv attributes;
-  Shape shape;                 // of the weights, which count words
-  std::vector<float> weights;  // words
+// Weights and bias of a convolution or linear operator as whole numbers.
+struct WholeWeights {
+  std::vector<float> words;  // as QuantConvArgs has them
+  std::vector<int> bias;
+  std::vector<float> scales;
+  std::vector<int> zeros;
   const char* why_not = nullptr;
 };
 
-class ConvReader {
+// Reads weights: outputs × inputs, and perhaps rows × columns.
+class WeightReader {
  public:
-  ConvReader(const Graph& graph, const Operator& op) : graph_(graph), op_(op) {}
+  // `bias`: kNone for none.
+  WeightReader(const Graph& graph, const Steps& input_steps, ValueId weights, ValueId bias)
+      : input_steps_(input_steps),
+        weights_(graph.value(weights)),
+        bias_(bias == kNone ? nullptr : &graph.value(bias).constant) {}
 
-  WholeConv Read() {
-    const auto& conv = *op_.As<op::Conv>();
-    const Value& weights = graph_.value(op_.inputs[1]);
-    const std::optional<Steps> steps = StepsBehind(graph_, op_.inputs[0]);
-    if (!steps) return Refuse("its input is not quantised");
-    if (conv.spec.transposed) return Refuse("transposed convolutions have no 8-bit form yet");
-    if (conv.has_slope) return Refuse("PReLU has no 8-bit form in a convolution");
-    if (weights.step_sizes.empty()) return Refuse("its weights are not 8-bit numbers");
-    input_steps_ = *steps;
-    weights_ = &weights;
-    out_.attributes.spec = conv.spec;
-    out_.attributes.has_residual = conv.has_residual;
-    out_.attributes.activation = conv.activation;
-    out_.attributes.activation_before_residual = conv.activation_before_residual;
-    out_.attributes.gives_floats = true;
-    const Shape& shape = weights.shape;
-    out_.shape = {shape[0], WordCount(static_cast<int>(shape[1])), shape[2], shape[3]};
-    out_.weights.assign(static_cast<size_t>(ElementCount(out_.shape)), 0.0f);
-    out_.attributes.weight_zeros.assign(static_cast<size_t>(shape[0]), 0);
-    for (int64_t channel = 0; channel < shape[0]; ++channel) {
+  WholeWeights Read() {
+    if (weights_.step_sizes.empty()) return Refuse("its weights are not 8-bit numbers");
+    const int64_t outputs = weights_.shape[0];
+    out_.words.assign(static_cast<size_t>(outputs * words_of_input() * area()), 0.0f);
+    out_.zeros.assign(static_cast<size_t>(outputs), 0);
+    for (int64_t channel = 0; channel < outputs; ++channel) {
       if (const char* why = ReadChannel(channel); why != nullptr) return Refuse(why);
     }
-    std::vector<int>& zeros = out_.attributes.weight_zeros;
-    if (std::ranges::all_of(zeros, [](int zero) { return zero == 0; })) zeros.clear();
+    if (std::ranges::all_of(out_.zeros, [](int zero) { return zero == 0; })) out_.zeros.clear();
     return std::move(out_);
   }
 
  private:
-  WholeConv Refuse(const char* why) {
-    WholeConv refused;
+  static WholeWeights Refuse(const char* why) {
+    WholeWeights refused;
     refused.why_not = why;
     return refused;
   }
 
+  int64_t words_of_input() const { return WordCount(static_cast<int>(weights_.shape[1])); }
+  int64_t area() const {
+    return weights_.constant.count() / (weights_.shape[0] * weights_.shape[1]);
+  }
+
   const char* ReadChannel(int64_t channel) {
-    const std::vector<float>& sizes = weights_->step_sizes;
+    const std::vector<float>& sizes = weights_.step_sizes;
     const float size = sizes[sizes.size() == 1 ? 0 : static_cast<size_t>(channel)];
     const float scale = input_steps_.scale * size;
     if (!std::isfinite(scale) || scale < std::numeric_limits<float>::min()) {
@@ -178,21 +174,21 @@ class ConvReader {
         std::max(steps.high() - steps.zero_point, steps.zero_point - steps.low());
     int64_t largest_sum = 0;
     for (const int number : whole_) largest_sum += std::abs(number) * farthest;
-    const double bias = BiasOf(channel) / double{scale};
+    const double bias = (bias_ == nullptr ? 0.0 : double{bias_->data()[channel]}) / double{scale};
     if (!(std::fabs(bias) + static_cast<double>(largest_sum) <
           static_cast<double>(std::numeric_limits<int32_t>::max()))) {
       return "its sums do not fit 32 bits";
     }
-    out_.attributes.bias.push_back(static_cast<int>(std::nearbyint(bias)));
-    out_.attributes.scales.push_back(scale);
+    out_.bias.push_back(static_cast<int>(std::nearbyint(bias)));
+    out_.scales.push_back(scale);
     return Store(channel);
   }
 
   // Finds the channel's weights in steps.
   const char* FindWhole(int64_t channel, float size) {
     constexpr float kMost = 255.0f;
-    const int64_t count = weights_->constant.count() / weights_->shape[0];
-    const float* const numbers = weights_->constant.data() + channel * count;
+    const int64_t count = weights_.constant.count() / weights_.shape[0];
+    const float* const numbers = weights_.constant.data() + channel * count;
     whole_.clear();
     for (int64_t i = 0; i < count; ++i) {
       const float whole = std::nearbyint(numbers[i] / size);
@@ -204,11 +200,6 @@ class ConvReader {
     return nullptr;
   }
 
-  double BiasOf(int64_t channel) const {
-    if (!op_.As<op::Conv>()->has_bias) return 0.0;
-    return double{graph_.value(op_.inputs[2]).constant.data()[channel]};
-  }
-
   // Stores them as signed bytes less a zero.
   const char* Store(int64_t channel) {
     constexpr int kLow = -128;
@@ -216,25 +207,99 @@ class ConvReader {
     const auto [least, most] = std::ranges::minmax(whole_);
     const int zero = least >= kLow && most <= kHigh ? 0 : kLow - least;
     if (most + zero > kHigh) return "its weights do not fit 8 bits";
-    out_.attributes.weight_zeros[static_cast<size_t>(channel)] = zero;
-    const Shape& shape = weights_->shape;
-    const int64_t area = shape[2] * shape[3];
+    out_.zeros[static_cast<size_t>(channel)] = zero;
     for (int64_t i = 0; i < static_cast<int64_t>(whole_.size()); ++i) {
-      const int64_t in = i / area;
-      const int64_t word = (channel * out_.shape[1] + in / kBytesOfWord) * area + i % area;
-      SetByte(&out_.weights[static_cast<size_t>(word)], static_cast<int>(in % kBytesOfWord),
+      const int64_t in = i / area();
+      const int64_t word = (channel * words_of_input() + in / kBytesOfWord) * area() + i % area();
+      SetByte(&out_.words[static_cast<size_t>(word)], static_cast<int>(in % kBytesOfWord),
               whole_[static_cast<size_t>(i)] + zero);
     }
     return nullptr;
   }
 
-  const Graph& graph_;
-  const Operator& op_;
   Steps input_steps_;
-  const Value* weights_ = nullptr;
-  WholeConv out_;
+  const Value& weights_;
+  const Tensor* bias_;
+  WholeWeights out_;
   std::vector<int> whole_;  // of one channel
 };
+
+WholeWeights Refused(const char* why) {
+  WholeWeights refused;
+  refused.why_not = why;
+  return refused;
+}
+
+// Of an operator on floats: op::Conv.
+WholeWeights WeightsOfConv(const Graph& graph, const Operator& op) {
+  const auto& conv = *op.As<op::Conv>();
+  const std::optional<Steps> steps = StepsBehind(graph, op.inputs[0]);
+  if (!steps) return Refused("its input is not quantised");
+  if (conv.spec.transposed) return Refused("transposed convolutions have no 8-bit form yet");
+  if (conv.has_slope) return Refused("PReLU has no 8-bit form in a convolution");
+  return WeightReader(graph, *steps, op.inputs[1], conv.has_bias ? op.inputs[2] : kNone).Read();
+}
+
+// What a linear operator reads.
+struct RoundedInput {
+  Steps steps;
+  ValueId value = kNone;  // with these numbers once it is rounded
+};
+
+// What a value was before it was rounded; none if it is not rounded. Only order and shape may have
+// changed since.
+std::optional<RoundedInput> RoundedBefore(const Graph& graph, ValueId id) {
+  for (ValueId x = id; graph.value(x).producer != kNone;) {
+    const Operator& op = graph.operators[static_cast<size_t>(graph.value(x).producer)];
+    if (const auto* fake = op.As<op::FakeQuantise>()) {
+      return RoundedInput{fake->steps, x == id ? op.inputs[0] : id};
+    }
+    if (op.As<op::Dequantise>()) return RoundedInput{graph.value(op.inputs[0]).steps, id};
+    if (const auto* conv = op.As<op::QuantConv>()) {
+      if (!conv->rounds_sums || conv->has_residual) return std::nullopt;
+      return RoundedInput{conv->table.empty() ? conv->sum_steps : conv->table_steps, id};
+    }
+    if (const auto* linear = op.As<op::QuantLinear>()) {
+      if (!linear->rounds_sums) return std::nullopt;
+      return RoundedInput{linear->steps, id};
+    }
+    if (!op.As<op::Reshape>() && !op.As<op::Permute>()) return std::nullopt;
+    x = op.inputs[0];
+  }
+  return std::nullopt;
+}
+
+// Likewise of op::Linear.
+WholeWeights WeightsOfLinear(const Graph& graph, const Operator& op) {
+  const auto input = RoundedBefore(graph, op.inputs[0]);
+  if (!input) return Refused("its input is not quantised");
+  const bool has_bias = op.As<op::Linear>()->has_bias;
+  return WeightReader(graph, input->steps, op.inputs[1], has_bias ? op.inputs[2] : kNone).Read();
+}
+
+// Lets a product of 8-bit numbers round its sums to these steps where only a bound lies between.
+// Rounding keeps the order, so bounds can be taken after it.
+bool RoundSums(auto& product, const Steps& steps) {
+  const Function function = product.activation;
+  const bool is_bound = function.kind == Function::Kind::kIdentity ||
+                        function.kind == Function::Kind::kRelu ||
+                        function.kind == Function::Kind::kClip;
+  const bool fits = std::ranges::all_of(product.scales, [&](float scale) {
+    const float multiplier = scale / steps.scale;
+    return std::isfinite(multiplier) && multiplier >= std::numeric_limits<float>::min();
+  });
+  if (!is_bound || !fits) return false;
+  product.rounds_sums = true;
+  product.activation = Function();
+  product.low = steps.low();
+  product.high = steps.high();
+  if (function.kind == Function::Kind::kRelu) product.low = steps.zero_point;
+  if (function.kind == Function::Kind::kClip) {
+    product.high = ToSteps(function.beta, steps);
+    product.low = std::min(ToSteps(function.alpha, steps), product.high);
+  }
+  return true;
+}
 
 bool ComeInFours(const Graph& graph, const std::vector<ValueId>& maps) {
   for (size_t i = 0; i + 1 < maps.size(); ++i) {
@@ -358,25 +423,7 @@ class EightBitFolder {
     conv.steps = steps;
     conv.low = steps.low();
     conv.high = steps.high();
-    const Function function = conv.activation;
-    const bool is_bound = function.kind == Function::Kind::kIdentity ||
-                          function.kind == Function::Kind::kRelu ||
-                          function.kind == Function::Kind::kClip;
-    const bool fits = std::ranges::all_of(conv.scales, [&](float scale) {
-      const float multiplier = scale / steps.scale;
-      return std::isfinite(multiplier) && multiplier >= std::numeric_limits<float>::min();
-    });
-    if (!conv.has_residual && is_bound && fits) {
-      // Rounding keeps the order, so bounds can be taken after it.
-      conv.rounds_sums = true;
-      conv.sum_steps = steps;
-      conv.activation = Function();
-      if (function.kind == Function::Kind::kRelu) conv.low = steps.zero_point;
-      if (function.kind == Function::Kind::kClip) {
-        conv.high = ToSteps(function.beta, steps);
-        conv.low = std::min(ToSteps(function.alpha, steps), conv.high);
-      }
-    }
+    if (!conv.has_residual && RoundSums(conv, steps)) conv.sum_steps = steps;
     rewriter_.Replace(id_, before.name, std::move(conv), before.inputs);
   }
 
@@ -411,18 +458,29 @@ class EightBitFolder {
 
   void FoldConv() {
     if (Behind(op_.inputs[0]) == kNone) return;
-    WholeConv whole = ConvReader(graph_, op_).Read();
+    WholeWeights whole = WeightsOfConv(graph_, op_);
     if (whole.why_not != nullptr) return;
     std::vector<ValueId> inputs = {Behind(op_.inputs[0])};
     const auto& conv = *op_.As<op::Conv>();
-    inputs.push_back(rewriter_.AddConstant(graph_.value(op_.inputs[1]).name, whole.shape,
-                                           std::move(whole.weights)));
+    const std::string name = graph_.value(op_.inputs[1]).name;
+    Shape shape = graph_.value(op_.inputs[1]).shape;
+    shape[1] = WordCount(static_cast<int>(shape[1]));
+    inputs.push_back(rewriter_.AddConstant(name, shape, std::move(whole.words)));
     if (conv.has_residual) {
       const ValueId residual = op_.inputs[conv.has_bias ? 3 : 2];
       const ValueId map = Behind(residual);
       inputs.push_back(map == kNone ? residual : map);
     }
-    rewriter_.Replace(id_, std::move(whole.attributes), std::move(inputs));
+    op::QuantConv made;
+    made.spec = conv.spec;
+    made.bias = std::move(whole.bias);
+    made.scales = std::move(whole.scales);
+    made.weight_zeros = std::move(whole.zeros);
+    made.has_residual = conv.has_residual;
+    made.activation = conv.activation;
+    made.activation_before_residual = conv.activation_before_residual;
+    made.gives_floats = true;
+    rewriter_.Replace(id_, std::move(made), std::move(inputs));
   }
 
   // A sum, say, of two functions of the same numbers is a function of them.
@@ -583,6 +641,42 @@ bool FuseIntoConvs(Graph& graph) {
   });
 }
 
+void FoldLinear(const Graph& graph, Rewriter& rewriter, OpId id) {
+  const Operator op = rewriter.op(id);
+  WholeWeights whole = WeightsOfLinear(graph, op);
+  if (whole.why_not != nullptr) return;
+  const RoundedInput input = *RoundedBefore(graph, op.inputs[0]);
+  op::QuantLinear made;
+  made.input_steps = input.steps;
+  made.bias = std::move(whole.bias);
+  made.scales = std::move(whole.scales);
+  made.weight_zeros = std::move(whole.zeros);
+  made.activation = op.As<op::Linear>()->activation;
+  const Value& weights = graph.value(op.inputs[1]);
+  const std::string name = weights.name;
+  const Shape shape = {weights.shape[0], WordCount(static_cast<int>(weights.shape[1]))};
+  const ValueId words = rewriter.AddConstant(name, shape, std::move(whole.words));
+  rewriter.Replace(id, std::move(made), {input.value, words});
+}
+
+// Turns linear operators between what is rounded into products of 8-bit numbers, which round what
+// they give where only that is read.
+bool FoldLinears(Graph& graph) {
+  return RewriteEach(graph, [&graph](Rewriter& rewriter, OpId id) {
+    if (rewriter.op(id).As<op::Linear>()) return FoldLinear(graph, rewriter, id);
+    const auto* fake = rewriter.op(id).As<op::FakeQuantise>();
+    if (fake == nullptr) return;
+    const ValueId x = rewriter.op(id).inputs[0];
+    const auto* linear = rewriter.ProducedBy<op::QuantLinear>(x);
+    if (linear == nullptr || linear->rounds_sums || !rewriter.IsReadOnce(x)) return;
+    op::QuantLinear made = *linear;
+    if (!RoundSums(made, fake->steps)) return;
+    made.steps = fake->steps;
+    const Operator before = *rewriter.Producer(x);
+    rewriter.Replace(id, before.name, std::move(made), before.inputs);
+  });
+}
+
 bool RoundsMaps(const Graph& graph) {
   return std::ranges::any_of(graph.operators, [&](const Operator& op) {
     return op.As<op::FakeQuantise>() != nullptr && graph.value(op.outputs[0]).is_map();
@@ -592,7 +686,7 @@ bool RoundsMaps(const Graph& graph) {
 }  // namespace
 
 bool pass::ToEightBits(Graph& graph) {
-  if (!RoundsMaps(graph)) return false;
+  if (!RoundsMaps(graph)) return FoldLinears(graph);
   SplitFakes(graph);
   while (FoldEightBits(graph)) {
   }
@@ -600,25 +694,33 @@ bool pass::ToEightBits(Graph& graph) {
   ChainTables(graph);
   FuseIntoConvs(graph);
   JoinFakes(graph);
+  FoldLinears(graph);
   return true;
 }
 
 std::string WhyFloat(const Graph& graph, const Operator& op) {
-  if (op.As<op::Quantise>() || op.As<op::FakeQuantise>() || op.As<op::QuantConv>()) return "";
+  if (op.As<op::Quantise>() || op.As<op::FakeQuantise>() || op.As<op::QuantConv>() ||
+      op.As<op::QuantLinear>()) {
+    return "";
+  }
   if (op.As<op::Conv>()) {
     const bool has_steps = !graph.value(op.inputs[1]).step_sizes.empty();
     if (!has_steps && !StepsBehind(graph, op.inputs[0])) return "";
-    const char* why = ConvReader(graph, op).Read().why_not;
+    const char* why = WeightsOfConv(graph, op).why_not;
+    return why == nullptr ? "" : why;
+  }
+  if (op.As<op::Linear>()) {
+    const bool has_steps = !graph.value(op.inputs[1]).step_sizes.empty();
+    if (!has_steps && !RoundedBefore(graph, op.inputs[0])) return "";
+    const char* why = WeightsOfLinear(graph, op).why_not;
     return why == nullptr ? "" : why;
   }
   const bool is_beside = std::ranges::any_of(
       op.inputs, [&](ValueId id) { return StepsBehind(graph, id).has_value(); });
   if (!is_beside) return "";
+  if (op.As<op::MatMul>()) return "only products with constant matrices have an 8-bit form";
   if (!graph.value(op.outputs[0]).is_map()) {
     return "only maps of four dimensions have an 8-bit form";
-  }
-  if (op.As<op::Linear>() || op.As<op::MatMul>()) {
-    return "matrix products have no 8-bit form yet";
   }
   if (const auto* concat = op.As<op::Concat>(); concat != nullptr && concat->axis == 1) {
     return ComeInFours(graph, op.inputs) ? "its parts are not all quantised alike"

@@ -25,6 +25,7 @@
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
+#include "tests/client/eight_bit_demo.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
@@ -299,6 +300,17 @@ TEST_F(CalibrateTest, WritesTheSafestWhereNothingReachesTheTarget) {
   const RobotConfig written = LoadRobotConfig(Path("out.json"));
   EXPECT_EQ(written.mode, RobotConfig::Mode::kDense);
   EXPECT_EQ(written.cache.policy, CacheConfig::Policy::kExact);
+}
+
+TEST_F(CalibrateTest, FindsSettingsForAnEightBitNetwork) {
+  const RobotConfig config = EightBitDemoConfig(128, 160, Path("eight.cacheinf"));
+  CalibrationClip clip = MakeClip(config);
+  EXPECT_EQ(clip.Score(WithExactPolicy(config), kAlone).chosen_by.agreement, 1.0);
+  const CalibrationResult result = Calibrate(config, kClip, Options(0.5, 4), clock_, stop_);
+  EXPECT_TRUE(result.is_reached) << result.text;
+  const RobotConfig written = LoadRobotConfig(Path("out.json"));
+  EXPECT_EQ(written.model, config.model);
+  written.Check();
 }
 
 TEST_F(CalibrateTest, StoppedBeforeAnythingWasTriedItWritesNothing) {

@@ -32,6 +32,7 @@
 #include "common/model/graph/pack.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
+#include "tests/client/eight_bit_demo.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
@@ -198,6 +199,22 @@ TEST_F(RecordingTest, DenseRunsReplayBitForBit) {
     RobotConfig config = Moving();
     config.mode = RobotConfig::Mode::kDense;
     config.track = track;
+    config.deadline_ms = 1e-6;
+    Run(config);
+    ASSERT_GE(Recordings().size(), 2u);
+    const ReplayReport report = Replay(Recordings().back(), clock_);
+    EXPECT_TRUE(report.agrees()) << report.first_difference;
+    EXPECT_GT(report.frames, 5);
+  }
+}
+
+TEST_F(RecordingTest, EightBitNetworksReplayBitForBit) {
+  const RobotConfig eight_bits = EightBitDemoConfig(96, 128, Path("eight.cacheinf"));
+  for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
+    fs::remove_all(Path("records"));
+    RobotConfig config = Moving();
+    config.model = eight_bits.model;
+    config.cache.policy = policy;
     config.deadline_ms = 1e-6;
     Run(config);
     ASSERT_GE(Recordings().size(), 2u);

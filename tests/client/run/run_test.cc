@@ -37,6 +37,7 @@
 #include "common/model/graph/pack.h"
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
+#include "tests/client/eight_bit_demo.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 #include "tests/testing/refusal.h"
@@ -262,6 +263,34 @@ TEST_F(RunTest, AnOverlayShowsTheAnswerACaptionAndWhatWasRecomputed) {
       EXPECT_NEAR(drawn.at<cv::Vec3b>(8, 12)[c], ClassColour(0)[static_cast<size_t>(c)] / 2.0, 20);
     }
   }
+}
+
+TEST_F(RunTest, AnEightBitNetworkIsDumpedDrawnCheckedAndWatched) {
+  RobotConfig config = EightBitDemoConfig(48, 64, Path("eight.cacheinf"));
+  config.source = "generated:seed=3,frames=9,width=64,height=48";
+  config.cache.policy = CacheConfig::Policy::kExact;
+  config.check = 3;
+  config.guard.share = 0.5;
+  config.output.dump_outputs = Path("cache");
+  config.output.overlay = Path("overlay.mp4");
+  const Summary summary = Run(config);
+  EXPECT_EQ(summary.frames, 9);
+  ASSERT_TRUE(summary.agreement && summary.agreement->map());
+  EXPECT_EQ(summary.agreement->map()->MeanIou(), 1.0);
+  ASSERT_TRUE(summary.guard);
+  EXPECT_GT(summary.guard->samples, 0);
+  EXPECT_EQ(summary.guard->bad_samples, 0);
+  EXPECT_GT(fs::file_size(Path("overlay.mp4")), 1000u);
+  config.mode = RobotConfig::Mode::kDense;
+  config.output.dump_outputs = Path("dense");
+  Run(config);
+  int compared = 0;
+  for (const auto& entry : fs::directory_iterator(Path("dense"))) {
+    const fs::path cached = fs::path(Path("cache")) / entry.path().filename();
+    EXPECT_EQ(ReadFile(cached), ReadFile(entry.path())) << entry.path();
+    ++compared;
+  }
+  EXPECT_GE(compared, 9);
 }
 
 TEST_F(RunTest, ScoresSegmentationAgainstTheTruthOfGeneratedScenes) {

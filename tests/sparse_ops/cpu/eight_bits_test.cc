@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sparse_ops/cpu/cpu.h"
+#include "sparse_ops/cpu/products.h"
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/view_transforms.h"
 #include "tests/sparse_ops/cpu/random_words.h"
@@ -112,6 +113,63 @@ TEST_F(CpuEightBitsTest, TablesAndSumsAndProducts) {
     Compare(QuantBinaryArgs{kind, function, channels_, dice.SomeSteps(0.02f), dice.SomeSteps(0.02f),
                             steps, a.view, b.view, output.view},
             output, dice);
+  });
+}
+
+TEST_F(CpuEightBitsTest, ProductsWithMatrices) {
+  ForEach([&](Dice& dice) {
+    const int rows = dice.OneIn(2) ? 1 : height_;
+    const int outputs = dice.Within(1, 150);
+    const int words = WordCount(channels_);
+    const auto floats = [&](int count) {
+      std::vector<float> numbers(static_cast<size_t>(rows * count));
+      for (float& number : numbers) number = dice.Uniform(-4.0f, 4.0f);
+      return numbers;
+    };
+    const WordMap weights(1, 1, outputs, words, dice);
+    std::vector<float> scales;
+    std::vector<int> bias;
+    std::vector<int> zeros;
+    for (int i = 0; i < outputs; ++i) {
+      scales.push_back(dice.Uniform(1e-4f, 2e-3f));
+      bias.push_back(dice.Within(-3000, 3000));
+      zeros.push_back(dice.Within(-20, 20));
+    }
+    QuantLinearArgs args;
+    QuantConvArgs& product = args.product;
+    product.in_channels = channels_;
+    product.out_channels = outputs;
+    product.input_steps = dice.SomeSteps(0.02f);
+    product.weights = weights.view.data;
+    if (dice.OneIn(2)) product.weight_zeros = zeros.data();
+    product.bias = bias.data();
+    product.scales = scales.data();
+    product.gives_floats = true;
+    product.rounds_sums = dice.OneIn(2);
+    if (product.rounds_sums) {
+      product.sum_steps = dice.SomeSteps(0.05f);
+      product.low = product.sum_steps.zero_point;
+      product.high = product.sum_steps.high();
+    } else if (dice.OneIn(2)) {
+      product.activation = {Function::Kind::kSilu, 0.0f, 0.0f};
+    }
+    const std::vector<float> from = floats(channels_);
+    std::vector<float> expected = floats(outputs);
+    std::vector<float> actual = expected;
+    const int64_t in[] = {rows, channels_};
+    const int64_t out[] = {rows, outputs};
+    std::vector<float> copy = from;
+    args.input = PackedView(copy.data(), in, 2, 1);
+    args.output = PackedView(expected.data(), out, 2, 1);
+    reference::Compute(args);
+    args.output.data = actual.data();
+    const cpu::QuantLinear linear(args);
+    std::vector<float> scratch(cpu::QuantLinear::ScratchFloats(args));
+    for (ThreadPool* pool : {&one_, &three_}) {
+      std::fill(actual.begin(), actual.end(), -1.0f);
+      linear.Run(args, *pool, scratch.data());
+      ASSERT_EQ(FirstOther(actual, expected), -1) << pool->threads() << " threads";
+    }
   });
 }
 
