@@ -280,9 +280,9 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
 // And after the third time it has no part in frames before it has been there for a while.
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
   int links = 0;
-  ServerPeer peer({}, graph_, clock_, {[&links] {
+  ServerPeer peer({}, graph_, clock_, {[&] {
                     ++links;
-                    return std::make_unique<CutLink>();
+                    return std::make_unique<CutLink>(is_cut_);
                   }});
   for (int i = 1; i <= 8; ++i) {
     if (i <= 3) {
