@@ -57,7 +57,7 @@ class World {
     const auto* const bytes = reinterpret_cast<const uint8_t*>(pack.data.get());
     piece.bytes.assign(bytes, bytes + pack.size);
     model = {PackChecksum({pack.data.get(), pack.size}), pack.size};
-    ModelStore::Incoming(store, model).Take(piece);
+    ModelStore::Incoming(store, model, "", false).Take(piece);
   }
   ~World() { std::filesystem::remove_all(folder_); }
   World(const World&) = delete;
