@@ -105,7 +105,7 @@ TEST_F(SlowLongRun, MemoryIsFlatOverTenThousandSharedFramesOverMpi) {
     return RunCommand({SourceFolder() / "scripts/name-server", command, "--file", name_server});
   };
   ASSERT_EQ(tell("start").exit_code, 0);
-  {
+  const auto run = [&] {
     Process server(
         Server(folder_ / "models", {"--listen", "mpi:lab", "--name-server", name_server}),
         kEnvironment);
@@ -117,7 +117,8 @@ TEST_F(SlowLongRun, MemoryIsFlatOverTenThousandSharedFramesOverMpi) {
                   kEnvironment);
     ASSERT_TRUE(AnswersCome(folder_ / "outputs.jsonl", true)) << robot.output();
     ExpectFlatMemory(robot, server, "outputs", 4);
-  }
+  };
+  run();
   tell("stop");
 }
 
