@@ -52,7 +52,7 @@ class ScheduleMaker {
 
   double DenseMs(const Order& order);
   std::shared_ptr<Order> Ask(Order order);
-  void LetGo(const Order& order);
+  void LetGo(const Order& left);
   void Work();
   std::string Finish(const Order& order);
   void WaitForQuiet() const;

@@ -216,6 +216,9 @@ void ModelStore::Incoming::Write(std::span<const uint8_t> bytes) {
   if (fs::exists(path_, error)) return;
   const Descriptor file(
       open(part_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (offset == 0 ? O_CREAT : 0), 0644));
+  if (!file && offset == 0) {
+    throw InputError(fmt::format("there is no room for a model of {} bytes", model_.bytes));
+  }
   struct stat opened {};
   struct stat named {};
   const bool is_ours = file && flock(file.get(), LOCK_EX) == 0 && fstat(file.get(), &opened) == 0 &&

@@ -122,7 +122,7 @@ class GuestsTest : public FolderTest {
   }
 
   static constexpr std::atomic<bool> kNever = false;
-  const SteadyClock clock_;
+  const SteadyClock clock_{};
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), kHeight, kWidth);
   const MappedFile pack_ = PackForServers(*graph_);
   ServerConfig config_;

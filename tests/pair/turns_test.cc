@@ -48,7 +48,8 @@ struct SlowBackend : ForwardingBackend {
 class TurnsTest : public FolderTest {
  protected:
   struct Robot {
-    Robot(TurnsTest& world, const std::string& name, std::function<nanoseconds(int run)> time_of)
+    Robot(TurnsTest& world, const std::string& name,
+          const std::function<nanoseconds(int run)>& time_of)
         : store(world.folder_ / name,
                 [this, &world, time_of] {
                   return std::make_unique<SlowBackend>(
@@ -97,8 +98,8 @@ class TurnsTest : public FolderTest {
     return settings;
   }
 
-  Robot& Meet(const std::string& name, std::function<nanoseconds(int run)> time_of) {
-    Robot& robot = *robots_.emplace_back(std::make_unique<Robot>(*this, name, std::move(time_of)));
+  Robot& Meet(const std::string& name, const std::function<nanoseconds(int run)>& time_of) {
+    Robot& robot = *robots_.emplace_back(std::make_unique<Robot>(*this, name, time_of));
     robot.channels.clock.Advance(Now());
     if (!turns_) turns_.emplace(robot.channels.clock);
     turns_->Add(robot.session);

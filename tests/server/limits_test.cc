@@ -108,7 +108,7 @@ class LimitsTest : public FolderTest {
     ASSERT_EQ(prlimit(server_->id(), RLIMIT_AS, &limit, nullptr), 0);
   }
 
-  const SteadyClock clock_;
+  const SteadyClock clock_{};
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
   std::unique_ptr<Process> server_;
 };
