@@ -20,8 +20,7 @@ class Reconnection {
  public:
   using Time = std::chrono::nanoseconds;
 
-  explicit Reconnection(uint64_t seed)
-      : random_(static_cast<std::mt19937::result_type>(seed)) {}
+  explicit Reconnection(uint64_t seed) : random_(static_cast<std::mt19937::result_type>(seed)) {}
 
   bool MayTry(Time now) const { return now >= next_; }
 

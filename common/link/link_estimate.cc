@@ -205,7 +205,9 @@ uint64_t LinkEstimate::Credit(Time now) const {
 uint64_t LinkEstimate::LargestPacket(Time now) const {
   // Two of them, so that one is on its way while the other is acknowledged.
   const double half = std::max(Window(now) / 2, kLeastWindow);
-  const double quick = std::max(kLargestThatCollapses, measured().value_or(0) * kQuickSeconds);
+  // One that takes less than a quarter of a round trip says little of the bandwidth.
+  const double seconds = std::max(kQuickSeconds, .3 * Seconds(AtLeast()));
+  const double quick = std::max(kLargestThatCollapses, measured().value_or(0) * seconds);
   return std::min(static_cast<uint64_t>(std::min(half, quick)), uint64_t{kLargestChunkPacket});
 }
 
