@@ -7,6 +7,7 @@ layers stay fp32 are then made from the same ranges and measured by the robot.
 
 import argparse
 import copy
+import errno
 import html
 import json
 import logging
@@ -29,9 +30,16 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 LEAST_OPSET = 13  # of scales per channel
 SENSITIVITY_FRAMES = 4
+LEAST_EVIDENCE = 5  # frames
+LEAST_ROOM = 1 << 20  # bytes
+TIMED_FRAMES = 6
+ROUNDS = 7
+NOISY = 0.1  # the middle half of a network's times spread by this share
 # What has 8-bit forms in CacheInf.
 OPERATORS = ["Conv", "Add", "Mul", "Sigmoid", "Relu", "LeakyRelu", "Clip", "HardSigmoid",
-             "HardSwish", "Tanh", "Concat", "MaxPool", "AveragePool", "Resize", "Split", "Slice"]
+             "HardSwish", "Tanh", "Concat", "MaxPool", "AveragePool", "Resize", "Split", "Slice",
+             "Gemm", "MatMul"]
+PRODUCTS = {"Conv", "Gemm", "MatMul"}  # those with constant weights are layers
 ELEMENTWISE = {"Add", "Mul", "Sigmoid", "Relu", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish",
                "Tanh"}
 
@@ -42,6 +50,12 @@ class Refusal(Exception):
 
 class Failure(Exception):
     """Something else that the user must know, in one sentence."""
+
+
+def one_line(error):
+    """What an exception says, on one line."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else text[:300] + "…"
 
 
 def step(text):
@@ -86,6 +100,9 @@ class Programs:
         done = subprocess.run(command, text=True, capture_output=True, check=False)
         if done.returncode == 0:
             return
+        if shutil.disk_usage(self.scratch).free < LEAST_ROOM:
+            raise Failure(f"there is no room left in {tempfile.gettempdir()}: make some, or set "
+                          "TMPDIR to a folder on another disk")
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         error = Refusal if done.returncode == 2 else Failure
         raise error(f"{program} fails: {lines[-1]}")
@@ -94,15 +111,22 @@ class Programs:
         self._run("cacheinf-profile", ["frames", model, "--source", clip, "--frames", count,
                                        "--out", out])
 
-    def measure(self, model, original, frames, decoder=None):
-        """The summary of a dense run on a folder of frames, checked against the original."""
+    def _summary_of(self, options):
         summary = self.scratch / "summary.json"
-        options = ["run", "--model", model, "--against", original, "--source", frames, "--mode",
-                   "dense", "--check", 1, "--threads", self.threads, "--summary", summary]
+        self._run("cacheinf-robot", ["run", "--mode", "dense", "--threads", self.threads,
+                                     "--summary", summary, *options])
+        return json.loads(summary.read_text())
+
+    def agreement(self, model, original, frames, decoder=None):
+        """How well dense answers to a folder of frames agree with the original's."""
+        options = ["--model", model, "--against", original, "--source", frames, "--check", 1]
         if decoder:
             options += ["--set", f"decoder.kind={decoder}"]
-        self._run("cacheinf-robot", options)
-        return json.loads(summary.read_text())
+        return self._summary_of(options)["agreement"]
+
+    def time(self, model, frames):
+        """The median of dense frames, in ms."""
+        return self._summary_of(["--model", model, "--source", frames])["latency_ms"]["p50"]
 
 
 class Frames(CalibrationDataReader):
@@ -136,7 +160,7 @@ def take_frames(programs, arguments, folder):
         if len(pictures) < 3:
             raise Refusal(f"{clip} has {len(pictures)} frame(s), and at least 3 are needed: some "
                           "calibrate, and others judge")
-        seen = (2 * len(pictures) + 2) // 3
+        seen = min((2 * len(pictures) + 2) // 3, len(pictures) - 1)
         calibration += [out / "inputs" / (picture.stem + ".npy") for picture in pictures[:seen]]
         for picture in pictures[seen:]:
             picture.rename(held_out / f"{number:03}-{picture.name}")
@@ -150,12 +174,13 @@ def read_model(path):
     try:
         model = onnx.load(path)
     except Exception as error:  # protobuf's and onnx's own
-        raise Refusal(f"{path} is no ONNX file: {error}") from error
+        raise Refusal(f"{path} is no ONNX file: {one_line(error)}") from error
     kinds = {node.op_type for node in model.graph.node}
     if kinds & {"QuantizeLinear", "DequantizeLinear"} or any(k.startswith("QLinear") for k in kinds):
         raise Refusal(f"{path} is quantised already: give the fp32 network that it was made of")
-    if "Conv" not in kinds:
-        raise Refusal(f"{path} has no convolution, and only convolutions gain by 8 bits")
+    if not kinds & PRODUCTS:
+        raise Refusal(f"{path} has no convolution and no matrix product, and only those gain by 8 "
+                      "bits")
     return model
 
 
@@ -168,7 +193,7 @@ def prepare(model, folder):
             model = version_converter.convert_version(model, LEAST_OPSET)
         except Exception as error:
             raise Refusal(f"operator set {opset} cannot be made {LEAST_OPSET}, which scales per "
-                          f"channel need: export the network again ({error})") from error
+                          f"channel need: export the network again ({one_line(error)})") from error
     path = folder / "converted.onnx"
     onnx.save(model, path)
     prepared = folder / "prepared.onnx"
@@ -181,28 +206,33 @@ def prepare(model, folder):
 
 
 class Network:
-    """Its layers: each a convolution and what follows it number by number."""
+    """Its layers: each a convolution or a product with a constant, and what follows it number by
+    number."""
 
     def __init__(self, model):
         nodes = model.graph.node
         constants = {constant.name for constant in model.graph.initializer}
         producers = {output: node for node in nodes for output in node.output}
         self.nodes = list(nodes)
-        reaches = set()  # names of nodes that lead to a convolution
+        products = {node.name for node in nodes
+                    if node.op_type in PRODUCTS and node.input[1] in constants}
+        reaches = set()  # names of nodes that lead to such a product
         readers = {}
         for node in nodes:
             for name in node.input:
                 readers.setdefault(name, []).append(node)
         for node in reversed(self.nodes):
             following = [r for output in node.output for r in readers.get(output, [])]
-            if any(r.op_type == "Conv" or r.name in reaches for r in following):
+            if any(r.name in products or r.name in reaches for r in following):
                 reaches.add(node.name)
         self.heads = {node.name for node in nodes
-                      if node.op_type == "Conv" and node.name not in reaches}
-        self.tail = [node.name for node in nodes
-                     if node.op_type != "Conv" and node.name not in reaches]
-        self.layers = {node.name: {node.name} for node in nodes if node.op_type == "Conv"}
-        owner = {node.name: node.name for node in nodes if node.op_type == "Conv"}
+                      if node.name in products and node.name not in reaches}
+        # What nothing gains by rounding: products of what is computed, and what follows the last
+        # layers.
+        self.floats = [node.name for node in nodes if node.name not in products
+                       and (node.op_type in PRODUCTS or node.name not in reaches)]
+        self.layers = {node.name: {node.name} for node in nodes if node.name in products}
+        owner = {name: name for name in self.layers}
         for node in nodes:
             if node.op_type not in ELEMENTWISE:
                 continue
@@ -236,7 +266,7 @@ class Quantiser:
             copy.deepcopy(self.model), per_channel=True, reduce_range=False,
             weight_qType=QuantType.QInt8, activation_qType=QuantType.QUInt8,
             tensors_range=self.ranges, nodes_to_quantize=[],
-            nodes_to_exclude=list(stay_float) + self.network.tail,
+            nodes_to_exclude=list(stay_float) + self.network.floats,
             op_types_to_quantize=OPERATORS, extra_options={})
         quantiser.quantize_model()
         model = quantiser.model.model
@@ -252,7 +282,7 @@ class Quantiser:
 
 
 def unround_heads(model, heads):
-    """Takes the rounding off what the last convolutions give: nothing gains by it."""
+    """Takes the rounding off what the last layers give: nothing gains by it."""
     nodes = {output: node for node in model.graph.node for output in node.output}
     renamed = {}
     gone = set()
@@ -268,7 +298,7 @@ def unround_heads(model, heads):
     outputs = {output.name for output in model.graph.output}
     kept = [node for node in model.graph.node if node.name not in gone]
     for rounded, (plain, made_by) in renamed.items():
-        if rounded in outputs:  # the convolution gives the output itself
+        if rounded in outputs:  # the layer gives the output itself
             made_by.output[0] = rounded
         else:
             for node in kept:
@@ -279,18 +309,42 @@ def unround_heads(model, heads):
     model.graph.node.extend(kept)
 
 
-def agreement_of(summary):
-    agreement = summary["agreement"]
+def agreement_of(agreement):
     if "value" not in agreement:
         raise Refusal("the network finds nothing in the held-out frames, so nothing can agree: take "
                       "clips that show what it looks for")
     return agreement["value"]
 
 
-def figures_of(programs, path, original, held_out):
-    summary = programs.measure(path, original, held_out)
-    return {"agreement": agreement_of(summary), "measure": summary["agreement"]["measure"],
-            "ms": summary["latency_ms"]["p50"]}
+class Times:
+    """Of networks in ms a frame, from rounds in which each has its turn: what disturbs the machine
+    for a while disturbs all of them."""
+
+    def __init__(self, programs, files, frames):
+        self.rounds = []
+        for number in range(ROUNDS):
+            self.rounds.append([programs.time(file, frames) for file in files])
+            if number in (0, ROUNDS // 2):
+                step(f"  round {number + 1} of {ROUNDS}")
+
+    def of(self, index):
+        """(median, first and third quartile)"""
+        each = [times[index] for times in self.rounds]
+        return tuple(float(q) for q in np.percentile(each, [50, 25, 75]))
+
+    def difference(self, index, other):
+        """The median of how much longer one takes than another in the same round; None if not
+        all rounds agree which does."""
+        each = [times[index] - times[other] for times in self.rounds]
+        agree = min(each) > 0 or max(each) < 0
+        return float(np.median(each)) if agree else None
+
+    def is_noisy(self):
+        for index in range(len(self.rounds[0])):
+            median, low, high = self.of(index)
+            if high - low > NOISY * median:
+                return True
+        return False
 
 
 def find_sensitivity(quantiser, programs, arguments, few, folder):
@@ -301,7 +355,7 @@ def find_sensitivity(quantiser, programs, arguments, few, folder):
     errors = {}
     for number, layer in enumerate(layers, start=1):
         quantiser.write(path, quantiser.network.all_but(layer))
-        agreement = programs.measure(path, arguments.model, few, decoder="raw")["agreement"]
+        agreement = programs.agreement(path, arguments.model, few, decoder="raw")
         errors[layer] = agreement.get("relative_l2", 0.0)
         if number % 10 == 0 or number == len(layers):
             step(f"  {number} of {len(layers)}")
@@ -312,17 +366,18 @@ def search(quantiser, programs, arguments, held_out, few, folder):
     """Leaves layers in fp32 until the answers agree. Returns all that was tried."""
     tried = []
 
-    def attempt(stay_float, added):
+    def attempt(stay_float):
         path = folder / f"try-{len(tried)}.onnx"
         nodes = {node for layer in stay_float for node in quantiser.network.layers[layer]}
         quantiser.write(path, nodes)
-        tried.append({"float_layers": list(stay_float), "added": added, "file": path,
-                      **figures_of(programs, path, arguments.model, held_out)})
+        agreement = programs.agreement(path, arguments.model, held_out)
+        tried.append({"float_layers": list(stay_float), "agreement": agreement_of(agreement),
+                      "measure": agreement["measure"], "file": path})
         return tried[-1]
 
-    best = attempt([], None)
-    step(f"all layers in 8 bits: {text_of(best)}")
-    if best["agreement"] >= arguments.agreement:
+    best = attempt([])
+    step(f"all {len(quantiser.network.layers)} layers in 8 bits: {text_of(best)}")
+    if best["agreement"] >= arguments.agreement or arguments.most_float == 0:
         return tried
     ranking = find_sensitivity(quantiser, programs, arguments, few, folder)
     for layer, error in ranking[:8]:
@@ -331,16 +386,38 @@ def search(quantiser, programs, arguments, held_out, few, folder):
     for layer, _ in ranking[:arguments.most_float]:
         before = tried[-1]
         chosen.append(layer)
-        now = attempt(chosen, layer)
-        step(f"{layer} stays fp32: {text_of(now)}, {now['agreement'] - before['agreement']:+.4f} "
-             f"for {now['ms'] - before['ms']:+.2f} ms")
+        now = attempt(chosen)
+        step(f"{layer} stays fp32: {text_of(now)}, {now['agreement'] - before['agreement']:+.4f}")
         if now["agreement"] >= arguments.agreement:
             break
     return tried
 
 
 def text_of(figures):
-    return f"{figures['measure']} {figures['agreement']:.4f}, {figures['ms']:.2f} ms a frame"
+    return f"{figures['measure']} {figures['agreement']:.4f}"
+
+
+def time_all(programs, original, tried, frames):
+    """Adds to all that was tried what a frame takes, and what its last fp32 layer costs. Returns
+    the original's times."""
+    step(f"timing the original and {len(tried)} network(s), in {ROUNDS} rounds")
+    times = Times(programs, [original] + [point["file"] for point in tried], frames)
+    for index, point in enumerate(tried, start=1):
+        point["ms"], *point["ms_quartiles"] = times.of(index)
+        point["last_layer_ms"] = times.difference(index, index - 1) if index > 1 else None
+    if times.is_noisy():
+        step(f"  the machine is busy: of some network, the middle half of the {ROUNDS} times "
+             f"spreads by more than {NOISY:.0%}")
+    return times.of(0)
+
+
+def say_costs(tried):
+    """What each layer in fp32 brings and costs."""
+    for before, point in zip(tried, tried[1:]):
+        ms = point["last_layer_ms"]
+        cost = "a time below what this can measure" if ms is None else f"{ms:+.2f} ms a frame"
+        gain = point["agreement"] - before["agreement"]
+        print(f"  {point['float_layers'][-1]} in fp32: {gain:+.4f} for {cost}")
 
 
 def picture_of(points, original_ms, target):
@@ -387,6 +464,8 @@ def picture_of(points, original_ms, target):
         x, y = place(point["ms"], point["agreement"])
         lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="steelblue"/>')
         text((x + 6, y - 6), f"{len(point['float_layers'])} fp32")
+        low, high = (place(ms, point["agreement"]) for ms in point["ms_quartiles"])
+        line(low, high, 'stroke="steelblue"')
     x, y = place(original_ms, 1.0)
     lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="black"/>')
     text((x - 6, y + 16), "original", "end")
@@ -401,36 +480,93 @@ def check_runs_elsewhere(path, sample):
     session.run(None, sample)
 
 
+def check_output(out):
+    """Refuses early what cannot be written after minutes of work."""
+    for path in (out, out.with_suffix(".svg"), out.with_suffix(".json")):
+        if path.is_dir():
+            raise Refusal(f"{path} is a folder: name another file with --out")
+    try:
+        with tempfile.NamedTemporaryFile(dir=out.parent):
+            pass
+    except OSError as error:
+        raise Refusal(f"nothing can be written into {out.parent} ({error.strerror}): name another "
+                      "file with --out") from error
+
+
+def write_results(best, tried, original_times, arguments):
+    """The network, the picture and the table: all or none."""
+    out = arguments.out
+    table = [{key: value for key, value in point.items() if key != "file"} for point in tried]
+    report = {"original_ms": original_times[0], "original_ms_quartiles": original_times[1:],
+              "rounds": ROUNDS, "target": arguments.agreement, "tried": table}
+    parts = {out: best["file"].read_bytes(),
+             out.with_suffix(".svg"):
+                 picture_of(tried, original_times[0], arguments.agreement).encode(),
+             out.with_suffix(".json"): json.dumps(report, indent=2).encode()}
+    written = []
+    try:
+        for path, contents in parts.items():
+            written.append(path.with_name(path.name + ".part"))
+            written[-1].write_bytes(contents)
+        for path, part in zip(parts, written):
+            part.replace(path)
+    except OSError as error:
+        for part in written:
+            part.unlink(missing_ok=True)
+        raise Failure(f"{out} cannot be written ({error.strerror}): make room, or name a file on "
+                      "another disk with --out") from error
+
+
+def make_quantiser(original, calibration, folder):
+    try:
+        return Quantiser(prepare(original, folder), original, calibration, folder)
+    except (Refusal, OSError):
+        raise
+    except Exception as error:  # of ONNX Runtime's quantiser: of any kind
+        raise Failure("ONNX Runtime's quantiser does not take this network "
+                      f"({type(error).__name__}: {one_line(error)}); export it again, with another "
+                      "operator set, or quantise it by the tools of its own project") from error
+
+
 def quantise(arguments, folder):
     logging.getLogger().setLevel(logging.ERROR)
     original = read_model(arguments.model)
+    check_output(arguments.out)
     programs = Programs(arguments, folder)
     step(f"taking frames of {', '.join(arguments.clips)}")
     calibration, held_out, few = take_frames(programs, arguments, folder)
-    dense = programs.measure(arguments.model, arguments.model, held_out)
-    agreement_of(dense)
-    original_ms = dense["latency_ms"]["p50"]
-    step(f"calibrating on {len(calibration)} frames; {len(list(held_out.iterdir()))} are held out")
-    quantiser = Quantiser(prepare(original, folder), original, calibration, folder)
-    step(f"the original takes {original_ms:.2f} ms a frame")
+    own = programs.agreement(arguments.model, arguments.model, held_out)
+    agreement_of(own)
+    shows = own.get("frames_with_evidence", own["frames"])
+    if shows < LEAST_EVIDENCE:
+        step(f"only {shows} of {own['frames']} held-out frames show anything, so that agreement says "
+             "little: more frames (--frames) or other clips say more")
+    step(f"calibrating on {len(calibration)} frames; {own['frames']} are held out")
+    quantiser = make_quantiser(original, calibration, folder)
     tried = search(quantiser, programs, arguments, held_out, few, folder)
+    timed = folder / "timed"
+    timed.mkdir()
+    for picture in sorted(held_out.iterdir())[:TIMED_FRAMES]:
+        shutil.copy(picture, timed)
+    original_times = time_all(programs, arguments.model, tried, timed)
     reached = [point for point in tried if point["agreement"] >= arguments.agreement]
     best = reached[0] if reached else max(tried, key=lambda point: point["agreement"])
     check_runs_elsewhere(best["file"], Frames(calibration[:1], quantiser.model).get_next())
-    shutil.copy(best["file"], arguments.out)
-    picture = arguments.out.with_suffix(".svg")
-    picture.write_text(picture_of(tried, original_ms, arguments.agreement))
-    table = [{key: value for key, value in point.items() if key != "file"} for point in tried]
-    arguments.out.with_suffix(".json").write_text(json.dumps(
-        {"original_ms": original_ms, "target": arguments.agreement, "tried": table}, indent=2))
-    step(f"{arguments.out}: {text_of(best)}, of {original_ms:.2f} ms; picture: {picture}")
+    write_results(best, tried, original_times, arguments)
+    step(f"{arguments.out}: {text_of(best)}, {best['ms']:.2f} ms a frame where the original takes "
+         f"{original_times[0]:.2f} (medians of {ROUNDS} rounds); picture: "
+         f"{arguments.out.with_suffix('.svg')}")
+    say_costs(tried)
     for layer in best["float_layers"]:
         print(f"  fp32: {layer}")
     if reached:
         return 0
-    print(f"quantize: the agreement of {arguments.agreement} is not reached; the best network is "
-          "written. More frames (--frames), other clips, or more layers in fp32 (--most-float) may "
-          "help", file=sys.stderr)
+    left = len(quantiser.network.layers) - len(tried[-1]["float_layers"])
+    print(f"quantize: an agreement of {arguments.agreement} is not reached: with "
+          f"{len(best['float_layers'])} layer(s) in fp32, {best['measure']} is "
+          f"{best['agreement']:.4f}, and that network is written; "
+          + (f"more layers in fp32 (--most-float, {left} are left), m" if left > 0 else "m")
+          + "ore frames (--frames) or other clips may help", file=sys.stderr)
     return 1
 
 
@@ -445,6 +581,15 @@ def main():
     except Failure as error:
         print(f"quantize: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        remedy = (": make room there, or set TMPDIR to a folder on another disk"
+                  if error.errno == errno.ENOSPC else "")
+        print(f"quantize: {error.filename or tempfile.gettempdir()} cannot be used "
+              f"({error.strerror}){remedy}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("quantize: stopped; nothing is written", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

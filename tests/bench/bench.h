@@ -18,6 +18,7 @@ struct BenchOptions {
   std::vector<Shape> input_shapes;            // of --shape; empty: the file's own
   std::vector<int> threads;                   // empty: the bench's own
   std::vector<std::string> engines;           // empty: all
+  std::string precision = "fp32";             // "fp32", "int8" or "bf16"
   bool full = false;                          // everything, however long it takes
   bool quick = false;                         // less than the bench's own, in a few minutes
   std::filesystem::path peers_python;         // has the engines of rivals/peers/requirements.txt
@@ -70,8 +71,10 @@ struct Bench {
 // Whole networks on the whole picture, by our executor and its peers.
 void BenchDense(const BenchOptions& options, BenchReport* report);
 
-// Single convolutions on a share of their pixels, beside the whole layer.
+// Single convolutions on a share of their pixels, beside the whole layer. Of precision int8: in 8
+// bits beside our own in fp32, by the best kernels of this machine and by those for AVX2.
 void BenchKernels(const BenchOptions& options, BenchReport* report);
+void BenchInt8Kernels(const BenchOptions& options, BenchReport* report);
 
 // Whole networks after a part of the picture changed, under each policy: time, beside the share of
 // multiply-adds done.
@@ -80,6 +83,11 @@ void BenchChanges(const BenchOptions& options, BenchReport* report);
 // Videos, frame by frame, with results kept in every way, and by simple rivals: time beside a dense
 // run, and agreement with it.
 void BenchFrames(const BenchOptions& options, BenchReport* report);
+
+// The same of precision int8: quantised networks, dense and with results kept, beside rivals' and
+// beside repeating answers; all times are shares of our fp32 dense frame's, all agreement is with
+// its answers. The later half of each clip counts; calibration sees the earlier one.
+void BenchInt8Frames(const BenchOptions& options, BenchReport* report);
 
 // DeepCache's configuration and its parameter sweeps, and CacheInf's sweep of N: what is saved, by
 // layer and in all, and what that costs in agreement.

@@ -148,9 +148,11 @@ CodedForms ChangedBytes::EncodeValue(ValueId value) {
   });
   const cv::Mat numbers(1, count, CV_32F, changed_.data());
   const Codecs::Packed fp32 = {numbers};
-  const Codecs::Packed fp16 = Codecs::Convert(numbers, CV_16F, 1.0);
   const bool is_picture = state_.graph().value(value).producer == kNone;
-  const Codecs::Packed int8 = Codecs::ToInt8(numbers, is_picture);
+  // The words of an 8-bit map cross as they are.
+  const bool converts = !state_.graph().value(value).is_eight_bit();
+  const Codecs::Packed fp16 = converts ? Codecs::Convert(numbers, CV_16F, 1.0) : fp32;
+  const Codecs::Packed int8 = converts ? Codecs::ToInt8(numbers, is_picture) : fp32;
   CodedForms forms = {Codecs::Raw(fp32),       Codecs::Raw(fp16),       Codecs::Raw(int8),
                       codecs_->Compress(fp32), codecs_->Compress(fp16), codecs_->Compress(int8)};
   for (CodedValue& form : forms) {

@@ -103,6 +103,28 @@ TEST(ChangedBytesTest, CountsAllChannelsOfThePixelsThatChanged) {
   EXPECT_EQ(forms[net.middle][kFp32].bytes, 0);  // nobody asked
 }
 
+TEST(ChangedBytesTest, AnEightBitMapCrossesInItsBytes) {
+  Graph graph;
+  const ValueId input = graph.AddInput("input", {1, 8, 4, 4});
+  const ValueId map = graph.AddOne("map", op::Quantise{{0.1f, 3, false}}, {input});
+  graph.outputs = {graph.AddOne("floats", op::Dequantise{}, {map})};
+  ModelState state(std::make_shared<const CompiledModel>(
+      std::make_shared<const Graph>(std::move(graph)), std::make_unique<ReferenceBackend>()));
+  const auto show = [&](float number) {
+    const Tensor picture({1, 8, 4, 4}, std::vector<float>(size_t{8} * 16, number));
+    state.SetInput(0, picture.view());
+    state.Run();
+  };
+  show(1.0f);
+  ChangedBytes changed(state, {map});
+  changed.Remember();
+  show(2.0f);
+  const CodedForms forms = changed.Encode()[map];
+  for (size_t raw = 1; raw < 3; ++raw) EXPECT_EQ(forms[raw].bytes, forms[0].bytes);
+  EXPECT_GE(forms[0].bytes, 8 * 16);
+  EXPECT_LT(forms[0].bytes, 8 * 16 + 40);
+}
+
 TEST(CutsBenchTest, RowsSayWhatEveryCutCosts) {
   BenchOptions options;
   options.models = {SourceFolder() / "configs/models/demo_segmentation.onnx"};

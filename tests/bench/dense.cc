@@ -29,12 +29,39 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 7> kEngines = {
     "cacheinf", "cacheinf-auto", "libtorch", "onnxruntime", "openvino", "ncnn", "mnn"};
 
+// A row of the table: an engine, and which form of the network it computes.
+struct Way {
+  std::string_view name;
+  std::string_view engine;
+  bool is_int8 = false;
+  const char* floats = "f32";  // of OpenVINO: what it computes floats in
+};
+
+std::vector<Way> WaysOf(const std::string& precision) {
+  if (precision == "int8") {
+    return {{"cacheinf", "cacheinf", true},
+            {"cacheinf-fp32", "cacheinf"},
+            {"onnxruntime", "onnxruntime", true},
+            {"openvino", "openvino", true},
+            {"openvino-bf16", "openvino", false, "bf16"}};
+  }
+  if (precision == "bf16") {
+    return {{"cacheinf", "cacheinf"}, {"openvino", "openvino", false, "bf16"}};
+  }
+  std::vector<Way> ways;
+  for (const std::string_view engine : kEngines) ways.push_back({engine, engine});
+  return ways;
+}
+
+bool IsOurs(std::string_view name) { return name.starts_with("cacheinf"); }
+
 // One network for one shape of its inputs, in the forms that engines read.
 struct Network {
   fs::path file;         // what we read
   fs::path onnx;         // empty: there is none
   fs::path torchscript;  // empty: there is none
   std::vector<Shape> input_shapes;
+  fs::path int8 = {};  // what scripts/bench has quantised; empty: there is none
 
   std::string Name() const { return file.stem().string(); }
 };
@@ -50,6 +77,8 @@ Network FindForms(const fs::path& file, std::vector<Shape> shapes, const fs::pat
     if (network.onnx.empty() && fs::exists(onnx)) network.onnx = onnx;
     if (network.torchscript.empty() && fs::exists(torchscript)) network.torchscript = torchscript;
   }
+  const fs::path int8 = cache / "int8" / (file.stem().string() + ".int8.onnx");
+  if (fs::exists(int8)) network.int8 = int8;
   return network;
 }
 
@@ -67,26 +96,31 @@ void WriteNumbers(const std::vector<Shape>& shapes, const fs::path& path) {
 }
 
 // Throws std::runtime_error if the network has no form that the engine reads.
-std::vector<std::string> WorkerCommand(std::string_view engine, const Network& network,
+std::vector<std::string> WorkerCommand(const Way& way, const Network& network,
                                        const fs::path& input, int threads,
                                        const BenchOptions& options) {
   std::vector<std::string> command;
-  const bool ours = engine == "cacheinf" || engine == "cacheinf-auto";
-  if (ours || engine == "libtorch") {
+  const bool ours = IsOurs(way.engine);
+  if (ours || way.engine == "libtorch") {
     if (!ours && network.torchscript.empty()) {
       throw std::runtime_error("there is no TorchScript file of it");
     }
-    command = {EngineWorker(), std::string(engine), "--model",
-               (ours ? network.file : network.torchscript).string()};
+    const fs::path& file = !ours ? network.torchscript : way.is_int8 ? network.int8 : network.file;
+    command = {EngineWorker(), std::string(way.engine), "--model", file.string()};
   } else {
     if (options.peers_python.empty()) {
       throw std::runtime_error("scripts/bench says where the peers are; it was not used");
     }
     if (network.onnx.empty()) throw std::runtime_error("there is no ONNX file of it");
+    const fs::path& file = way.is_int8 ? network.int8 : network.onnx;
     command = {options.peers_python.string(),
-               (SourceFolder() / "tests/rivals/peers/peers.py").string(), std::string(engine),
-               "--model", network.onnx.string()};
-    if (!network.torchscript.empty()) {
+               (SourceFolder() / "tests/rivals/peers/peers.py").string(),
+               std::string(way.engine),
+               "--model",
+               file.string(),
+               "--precision",
+               way.floats};
+    if (!network.torchscript.empty() && !way.is_int8) {
       command.insert(command.end(), {"--torchscript", network.torchscript.string()});
     }
     command.insert(command.end(), {"--cache", options.cache.string()});
@@ -143,21 +177,22 @@ struct Contender {
   std::optional<double> error;  // beside ours
 };
 
-void AddEngine(std::string_view engine, const Network& network, const fs::path& folder, int threads,
+void AddEngine(const Way& way, const Network& network, const fs::path& folder, int threads,
                const BenchOptions& options, std::optional<Answer>* ours,
                std::vector<Contender>* contenders) {
-  constexpr double kWrongGraph = 1e-2;
-  Contender contender{engine, nullptr, {}, {}};
+  // Of rounded numbers a step at the beginning is many at the end.
+  const double wrong_graph = options.precision == "fp32" ? 1e-2 : 0.5;
+  Contender contender{way.name, nullptr, {}, {}};
   contender.worker =
-      std::make_unique<Worker>(WorkerCommand(engine, network, folder / "input", threads, options));
+      std::make_unique<Worker>(WorkerCommand(way, network, folder / "input", threads, options));
   contender.first_answer = contender.worker->FirstAnswer();
   const Answer answer = AskForAnswer(*contender.worker, folder / "output");
   contender.worker->WaitUntilIdle();
-  if (engine == "cacheinf") {
+  if (way.name == "cacheinf") {
     *ours = answer;
   } else if (ours->has_value()) {
     contender.error = RelativeError(answer, **ours);
-    if (!(*contender.error < kWrongGraph)) {
+    if (!(*contender.error < wrong_graph)) {
       throw std::runtime_error("its answer is off by " + std::to_string(*contender.error) +
                                " of the output's range");
     }
@@ -173,18 +208,18 @@ void MeasureNetwork(const Network& network, int threads, const BenchOptions& opt
   const std::string shape = ToString(network.input_shapes.front());
   std::vector<Contender> contenders;
   std::optional<Answer> ours;
-  for (const std::string_view engine : kEngines) {
+  for (const Way& way : WaysOf(options.precision)) {
     const auto& chosen = options.engines;
-    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), engine) == chosen.end()) {
+    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), way.name) == chosen.end()) {
       continue;
     }
-    std::cerr << network.Name() << " " << shape << ", " << engine << ", " << threads
+    std::cerr << network.Name() << " " << shape << ", " << way.name << ", " << threads
               << (threads == 1 ? " thread\n" : " threads\n");
     try {
-      AddEngine(engine, network, folder.path(), threads, options, &ours, &contenders);
+      AddEngine(way, network, folder.path(), threads, options, &ours, &contenders);
     } catch (const std::runtime_error& error) {
-      report->AddNote(std::string(engine) + " is not measured on " + network.Name() + " " + shape +
-                      " with " + std::to_string(threads) + " threads: " + error.what());
+      report->AddNote(std::string(way.name) + " is not measured on " + network.Name() + " " +
+                      shape + " with " + std::to_string(threads) + " threads: " + error.what());
     }
   }
 
@@ -209,6 +244,7 @@ void MeasureNetwork(const Network& network, int threads, const BenchOptions& opt
                                   {"error", nullptr},
                                   {"samples", samples.ms.size()}};
     if (contenders[i].error) row["error"] = *contenders[i].error;
+    if (options.precision != "fp32") row["precision"] = options.precision;
     std::cerr << "  " << contenders[i].engine << " " << samples.Median() << " ms\n";
     report->AddRow(std::move(row));
   }
@@ -270,12 +306,22 @@ std::vector<UsualNetwork> UsualNetworks() {
   };
 }
 
+// Of other precisions than fp32, unless all are asked for: a network of each kind.
+bool IsInSample(const UsualNetwork& usual, const std::string& precision) {
+  static constexpr std::array<std::string_view, 6> kQuantised = {
+      "demo_segmentation", "yolov5n_384x640", "squeezenet1_1_227",
+      "espnet_384x640",    "mobilenet_v2",    "resnet50"};
+  const bool is_quantised =
+      std::find(kQuantised.begin(), kQuantised.end(), usual.file) != kQuantised.end();
+  return precision == "fp32" || is_quantised;
+}
+
 std::vector<Network> FindUsualNetworks(const BenchOptions& options, BenchReport* report) {
   const std::array<fs::path, 3> folders = {SourceFolder() / "configs/models", SharedData("models"),
                                            ExportedModels()};
   std::vector<Network> networks;
   for (const UsualNetwork& usual : UsualNetworks()) {
-    if (!usual.in_sample && !options.full) continue;
+    if (!options.full && !(usual.in_sample && IsInSample(usual, options.precision))) continue;
     bool found = false;
     for (const fs::path& folder : folders) {
       const fs::path file = folder / (std::string(usual.file) + ".onnx");
@@ -307,7 +353,7 @@ void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_j
                          row.at("shape").get<std::string>() + " " + row.at("threads").dump()];
     if (engine == "cacheinf") {
       times.ours = median_ms;
-    } else if (engine == "cacheinf-auto" && rival == "any") {
+    } else if (IsOurs(engine) && rival == "any") {
       continue;
     } else if ((rival == "any" && (times.rival == 0.0 || median_ms < times.rival)) ||
                rival == engine) {
@@ -316,6 +362,7 @@ void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_j
     }
   }
   double logarithms = 0.0;
+  Samples ratios;
   int compared = 0;
   std::string slower;
   int slower_count = 0;
@@ -323,6 +370,7 @@ void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_j
     if (times.ours == 0.0 || times.rival == 0.0) continue;
     const double ratio = times.ours / times.rival;
     logarithms += std::log(ratio);
+    ratios.ms.push_back(ratio);
     ++compared;
     if (ratio <= 1.0) continue;
     ++slower_count;
@@ -333,19 +381,23 @@ void CompareWith(const std::string& rival, const std::vector<nlohmann::ordered_j
   }
   if (compared == 0) return;
   std::array<char, 200> text;
-  std::snprintf(text.data(), text.size(),
-                "Our time over that of %s: %.2f in the geometric mean; above 1 in %d of %d cells",
-                rival == "any" ? "the fastest other engine" : rival.c_str(),
-                std::exp(logarithms / compared), slower_count, compared);
+  std::snprintf(
+      text.data(), text.size(),
+      "Our time over that of %s: %.2f in the geometric mean, %.2f in the median; above 1 in "
+      "%d of %d cells",
+      rival == "any" ? "the fastest other engine" : rival.c_str(), std::exp(logarithms / compared),
+      ratios.Median(), slower_count, compared);
   report->AddNote(text.data() + (slower_count == 0 ? "." : ":" + slower));
 }
 
 }  // namespace
 
 void BenchDense(const BenchOptions& options, BenchReport* report) {
+  const std::vector<Way> ways = WaysOf(options.precision);
   for (const std::string& engine : options.engines) {
-    if (std::find(kEngines.begin(), kEngines.end(), engine) == kEngines.end()) {
-      throw InputError("there is no engine named " + engine);
+    const auto has_name = [&](const Way& way) { return way.name == engine; };
+    if (std::none_of(ways.begin(), ways.end(), has_name)) {
+      throw InputError("there is no engine named " + engine + " of precision " + options.precision);
     }
   }
   std::vector<Network> networks;
@@ -353,12 +405,21 @@ void BenchDense(const BenchOptions& options, BenchReport* report) {
     networks.push_back(FindForms(model, InputShapes(model, options.input_shapes), options.cache));
   }
   if (options.models.empty()) networks = FindUsualNetworks(options, report);
+  if (options.precision == "int8") {
+    const auto lacks = [&](const Network& network) {
+      if (!network.int8.empty()) return false;
+      report->AddNote(network.Name() + " has no quantised form: scripts/bench says why.");
+      return true;
+    };
+    networks.erase(std::remove_if(networks.begin(), networks.end(), lacks), networks.end());
+  }
   const std::vector<int> threads =
       options.threads.empty() ? std::vector<int>{1, 2} : options.threads;
   for (const Network& network : networks) {
     for (const int count : threads) MeasureNetwork(network, count, options, report);
   }
-  for (const char* rival : {"libtorch", "onnxruntime", "openvino", "ncnn", "mnn", "any"}) {
+  for (const char* rival : {"libtorch", "onnxruntime", "openvino", "ncnn", "mnn", "openvino-bf16",
+                            "cacheinf-fp32", "any"}) {
     CompareWith(rival, report->rows(), report);
   }
 }

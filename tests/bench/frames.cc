@@ -195,6 +195,7 @@ void MeasureWay(const std::shared_ptr<const CompiledModel>& model, const Way& wa
 }  // namespace
 
 void BenchFrames(const BenchOptions& options, BenchReport* report) {
+  if (options.precision == "int8") return BenchInt8Frames(options, report);
   const int threads = options.threads.empty() ? 1 : options.threads.front();
   PinToCores(threads);
   for (const fs::path& model : ClipModels(options)) {

@@ -467,6 +467,7 @@ void CheckSige(const fs::path& folder) {
 }  // namespace
 
 void BenchKernels(const BenchOptions& options, BenchReport* report) {
+  if (options.precision == "int8") return BenchInt8Kernels(options, report);
   CheckLayers(options.layers);
   CheckSige(options.sige);
   BenchOptions chosen = options;

@@ -106,6 +106,8 @@ int Run(int argc, char** argv) {
   app.add_option("--min-time", options.timing.min_time_ms, "milliseconds to measure for, a row")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--engine", options.engines, "measure these engines");
+  app.add_option("--precision", options.precision, "fp32, int8 or bf16")
+      ->check(CLI::IsMember({"fp32", "int8", "bf16"}));
   app.add_flag("--full", options.full, "everything, not a sample that ends in 15 minutes");
   app.add_flag("--quick", options.quick, "less, in a few minutes");
   app.add_option("--peers-python", options.peers_python, "the Python that has the other engines");
@@ -136,6 +138,11 @@ int Run(int argc, char** argv) {
   for (const std::string& shape : shapes)
     options.input_shapes.push_back(ParseShape(shape, "--shape"));
   const Bench& bench = FindBench(name);
+  const bool has_precision = name == "dense" || name == "kernels" || name == "frames";
+  if (options.precision != "fp32" &&
+      (!has_precision || (options.precision == "bf16" && name != "dense"))) {
+    throw InputError("the bench " + name + " has no precision " + options.precision);
+  }
   CheckOptions(options, json_path);
   BenchReport report;
   bench.run(options, &report);

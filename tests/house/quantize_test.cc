@@ -100,6 +100,28 @@ TEST_F(QuantizeTest, TheDemosNetworkAgreesAndRunsInEightBits) {
   const CommandResult inspected = RunCommand(
       {ProgramPath("cacheinf-profile"), "inspect", quantised_.string(), "--shape", "1x3x240x320"});
   EXPECT_NE(inspected.out.find("quant_conv"), std::string::npos) << inspected.out;
+  const CommandResult checked = RunCommand(
+      {ProgramPath("cacheinf-profile"), "check", quantised_.string(), "--config", config_.string(),
+       "--shape", "1x3x240x320", "--source", kClip, "--picture", folder_ / "drawn.png"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.error;
+  EXPECT_NE(checked.out.find("a map of 240x320"), std::string::npos) << checked.out;
+  // Quantising it again is refused.
+  const CommandResult again = Quantize(quantised_);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.error.find("is quantised already"), std::string::npos) << again.error;
+}
+
+TEST_F(QuantizeTest, SaysWhatItReachedWhereThatIsTooLittle) {
+  const CommandResult made = Quantize(demo_, {"--agreement", "1", "--most-float", "0"});
+  EXPECT_EQ(made.exit_code, 1) << made.out << made.error;
+  EXPECT_NE(made.error.find("an agreement of 1.0 is not reached: with "), std::string::npos)
+      << made.error;
+  EXPECT_NE(made.error.find("(--most-float, "), std::string::npos) << made.error;
+  std::ifstream stream(folder_ / "demo.int8.json");
+  const auto table = nlohmann::json::parse(stream);
+  ASSERT_EQ(table["tried"].size(), 1u);
+  EXPECT_GT(table["tried"][0]["ms"], 0.0);
+  EXPECT_GT(table["original_ms"], 0.0);
 }
 
 TEST_F(QuantizeTest, RefusesWhatItCannotQuantise) {
@@ -108,6 +130,9 @@ TEST_F(QuantizeTest, RefusesWhatItCannotQuantise) {
   const CommandResult damaged = Quantize(text);
   EXPECT_EQ(damaged.exit_code, 2);
   EXPECT_NE(damaged.error.find("text.onnx is no ONNX file"), std::string::npos) << damaged.error;
+  const CommandResult nowhere = Quantize(demo_, {"--out", folder_ / "none" / "out.onnx"});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_NE(nowhere.error.find("name another file with --out"), std::string::npos) << nowhere.error;
   const CommandResult shapeless = Quantize(demo_, {"--shape", "1x7x240x320"});
   EXPECT_EQ(shapeless.exit_code, 2) << shapeless.out << shapeless.error;
   EXPECT_FALSE(fs::exists(quantised_));

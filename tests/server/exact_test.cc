@@ -30,6 +30,7 @@
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/process.h"
+#include "tests/testing/quantised_networks.h"
 
 namespace cacheinf {
 namespace {
@@ -39,6 +40,9 @@ constexpr std::chrono::minutes kMostTime(2);
 
 class Exact : public FolderTest {
  protected:
+  explicit Exact(const Network& network = TenNetworks().front())
+      : graph_(MakeNetwork(network, 64, 96)) {}
+
   void SetUp() override { WritePack(*graph_, folder_ / "model"); }
 
   Arguments Robot(const std::string& name, const Arguments& more) const {
@@ -98,7 +102,7 @@ class Exact : public FolderTest {
     return std::ranges::count_if(LinesOf(folder_ / "together.jsonl"), IsServed);
   }
 
-  const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
+  const std::shared_ptr<const Graph> graph_;
 };
 
 const std::vector<std::string> kLossy = {"jpeg:85", "jpeg:100", "blocks:90", "video"};
@@ -119,6 +123,18 @@ TEST_F(Exact, WithoutAPlanThatKeepsTheBitsTheRobotIsAloneAndSaysSo) {
                          "answers alone: the policy is exact, and the codec jpeg:85 is lossy"),
             std::string::npos)
       << printed;
+}
+
+// Residual sums in 8 bits.
+class ExactInEightBits : public Exact {
+ protected:
+  ExactInEightBits() : Exact(ThreeQuantisedNetworks()[1]) {}
+};
+
+TEST_F(ExactInEightBits, PlansOfAScheduleGiveTheBitsOfADenseRun) {
+  WriteSchedule("cacheinf", {.kind = Plan::Kind::kRemote, .codec = "raw"}, {"raw", "png"});
+  const std::string printed = RunBoth();
+  EXPECT_GE(FramesServed(), kManyFrames / 2) << printed;
 }
 
 TEST_F(Exact, APlannersOnlyPlanIsNotFollowedIfItsSlicesAreLossy) {

@@ -1,7 +1,10 @@
 """A dense engine that waits to be timed, in a process of its own; the benchmarks start and ask it.
 
     peers.py ENGINE --model FILE.onnx [--torchscript FILE.pt] --shape 1x3x384x640... --input FILE
-             --threads N --cache DIR
+             --threads N [--precision f32|bf16] --cache DIR
+
+`--precision` is that of OpenVINO's floats; what a model holds as 8-bit numbers is computed so by
+OpenVINO and ONNX Runtime.
 
 `--input` holds the numbers of all inputs, as float32. Once it has answered for the first time it
 writes {"first_answer_ms", "peak_mb"}, the clock running from the opening of the model in the
@@ -72,7 +75,7 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    """The latency hint with one stream, single precision."""
+    """The latency hint with one stream, single precision unless told otherwise."""
 
     def __init__(self, model, inputs, threads):
         import openvino
@@ -88,7 +91,7 @@ class OpenVino:
             "CPU",
             {
                 "PERFORMANCE_HINT": "LATENCY",
-                "INFERENCE_PRECISION_HINT": "f32",
+                "INFERENCE_PRECISION_HINT": model.precision,
                 "INFERENCE_NUM_THREADS": threads,
                 "NUM_STREAMS": 1,
             },
@@ -232,15 +235,16 @@ ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "ncnn": Ncnn, "mnn"
 class Model:
     """Where one network lies, and for which input shapes it is wanted."""
 
-    def __init__(self, onnx, torchscript, shapes, cache):
+    def __init__(self, onnx, torchscript, shapes, cache, precision="f32"):
         self.onnx, self.torchscript, self.shapes, self.cache = onnx, torchscript, shapes, cache
+        self.precision = precision
 
     def without_vanishing_weights(self):
         """As our own importer has it. On weights that training has shrunk to 1e-40, which add
         nothing, processors are so slow that nothing else would be measured."""
         (copy,) = convert(self, "onnx", ".onnx")
         onnx = str(copy) if copy.stat().st_size > 0 else self.onnx
-        return Model(onnx, self.torchscript, self.shapes, self.cache)
+        return Model(onnx, self.torchscript, self.shapes, self.cache, self.precision)
 
     def source(self, engine):
         """pnnx knows TorchScript best; the others read ONNX."""
@@ -448,7 +452,8 @@ def run(options, reply):
         engine = MnnLayer(options.cache, options.threads)
         reply({})
     else:
-        model = Model(options.model, options.torchscript, options.shape, options.cache)
+        model = Model(options.model, options.torchscript, options.shape, options.cache,
+                      options.precision)
         model = model.without_vanishing_weights()
         engine = ENGINES[options.engine](
             model, read_inputs(options.input, options.shape), options.threads
@@ -471,6 +476,7 @@ def main():
     parser.add_argument("--shape", action="append", default=[])
     parser.add_argument("--input")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", default="f32", choices=["f32", "bf16"])
     parser.add_argument("--cache", type=pathlib.Path, required=True)
     options = parser.parse_args()
 
