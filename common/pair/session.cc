@@ -43,22 +43,22 @@ T Session::Read(const Message& message) const {
 
 bool Session::Advance(std::chrono::nanoseconds at_most) {
   const auto turn = clock_.Now();
-  const bool has_heard = TakeNews();
+  const bool has_heard = TakeNews(turn);
   return TakeTurn(turn, at_most) || has_heard;
 }
 
 bool Session::Hear() {
   const auto begin = clock_.Now();
-  if (!TakeNews()) return false;
+  if (!TakeNews(begin)) return false;
   if (due_since_) *due_since_ += clock_.Now() - begin;  // this was no wait for others
   return true;
 }
 
 bool Session::Compute(std::chrono::nanoseconds at_most) { return TakeTurn(clock_.Now(), at_most); }
 
-bool Session::TakeNews() {
+bool Session::TakeNews(std::chrono::nanoseconds now) {
   if (is_over()) return false;
-  SayAlive(clock_.Now());
+  SayAlive(now);
   bool has_moved = false;
   try {
     has_moved = FinishPreparing();

@@ -91,7 +91,7 @@ class Session {
   std::string end() const;
 
  private:
-  bool TakeNews();
+  bool TakeNews(std::chrono::nanoseconds now);
   void Take(const Message& message);
   void NoteDue(const Message& message);
   bool TakeTurn(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most);

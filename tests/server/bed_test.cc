@@ -195,6 +195,11 @@ TEST_F(SlowBed, ALinkThatCarriesHardlyAnything) {
       ToServer());
 }
 
+TEST_F(SlowBed, ARobotThatGetsAnotherAddress) {
+  const auto server = StartServer();
+  RunThrough([&] { Do({"move", bed_}); }, milliseconds(500), [] {}, ToServer());
+}
+
 TEST_F(SlowBed, ASecondServerWhoseFirstDies) {
   auto first = StartServer();
   const std::string address_of_first = ToServer()[1];

@@ -365,7 +365,7 @@ TEST_F(Serve, ADamagedModelOnTheServersDiskIsSentAgain) {
 }
 
 TEST_F(Serve, AServerThatRefusesIsAskedLessAndLessOften) {
-  fs::create_directory(ModelOnServer());  // where the model cannot be put
+  fs::create_directories(ModelOnServer() / "full");  // where the model cannot be put
   Process both(cacheinf::Together(
                    Robot("together", {"--mode", "remote", "--server", "mpi", "--server-wait", "2"}),
                    Server(folder_ / "models", {})),
