@@ -390,8 +390,8 @@ struct Fault {
   milliseconds most;
 };
 
-Fault WeatherFault(const char* name, std::function<void(Weather&, bool)> set, milliseconds least,
-                   milliseconds most) {
+Fault WeatherFault(const char* name, const std::function<void(Weather&, bool)>& set,
+                   milliseconds least, milliseconds most) {
   return {name, [set](World& world) { set(world.server().weather, true); },
           [set](World& world) { set(world.server().weather, false); }, least, most};
 }
