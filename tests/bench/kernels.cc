@@ -166,17 +166,6 @@ std::vector<Cell> CellsOf(const Layer& layer, const OwnLayer& own, const MaskSha
   return cells;
 }
 
-// Times our own kernels in this process, whose other threads all belong to our pool, and like the
-// other engines after calls that fill caches and wake threads. Because our calls do not wait for a
-// thread that still sleeps, anything quicker than waking one is called several times.
-Turn OwnTurn(std::function<void()> call) {
-  return [call = std::move(call)](int count) {
-    constexpr double kWakingMs = 1.0;
-    for (double spent_ms = 0.0; spent_ms < kWakingMs;) spent_ms += TimeOnce(call);
-    return TimeCalls(call, count);
-  };
-}
-
 // The processes with other engines, which stay from layer to layer.
 struct Peers {
   std::unique_ptr<Worker> onednn;

@@ -214,15 +214,6 @@ std::vector<Cell> CellsOf(const Layer& layer, const MaskShapes& shapes, bool ful
   return cells;
 }
 
-// Like the other engines after calls that fill caches and wake threads.
-Turn OwnTurn(std::function<void()> call) {
-  return [call = std::move(call)](int count) {
-    constexpr double kWakingMs = 1.0;
-    for (double spent_ms = 0.0; spent_ms < kWakingMs;) spent_ms += TimeOnce(call);
-    return TimeCalls(call, count);
-  };
-}
-
 void MeasureLayer(const Layer& layer, const Target& target, int threads, const MaskShapes& shapes,
                   const BenchOptions& options, BenchReport* report) {
   Int8Layer own(layer, target, threads);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace cacheinf {
 namespace {
@@ -84,6 +85,14 @@ Timing TimeInterleaved(const std::vector<std::function<void()>>& actions,
     turns.emplace_back([action](int) { return std::vector<double>{TimeOnce(action)}; });
   }
   return TimeTurns(turns, options);
+}
+
+Turn OwnTurn(std::function<void()> call) {
+  return [call = std::move(call)](int count) {
+    constexpr double kWakingMs = 1.0;
+    for (double spent_ms = 0.0; spent_ms < kWakingMs;) spent_ms += TimeOnce(call);
+    return TimeCalls(call, count);
+  };
 }
 
 }  // namespace cacheinf

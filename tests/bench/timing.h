@@ -50,6 +50,11 @@ double TimeOnce(const std::function<void()>& action);
 // Milliseconds of `count` calls, after an untimed one.
 std::vector<double> TimeCalls(const std::function<void()>& action, int count);
 
+// The turn of our own kernels, in this process, whose other threads all belong to our pool: like
+// other engines' after calls that fill caches and wake threads. Because our calls do not wait for a
+// thread that still sleeps, anything quicker than waking one is called several times.
+Turn OwnTurn(std::function<void()> call);
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_TESTS_BENCH_TIMING_H_
