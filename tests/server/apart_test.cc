@@ -191,7 +191,7 @@ class ApartPlanned : public Apart {
   std::map<std::string, std::string> environment_ = kEnvironment;
 };
 
-TEST_F(ApartPlanned, AServerThatComesLateHasAPlanWithinASecond) {
+TEST_F(ApartPlanned, AServerThatComesLateHasAPlanLongBeforeItHasMeasured) {
   Process robot(SlowRobot(100'000'000), environment_);
   ASSERT_TRUE(robot.HasPrinted("there is no server, the robot answers alone: ", kLong))
       << robot.output();
@@ -199,7 +199,7 @@ TEST_F(ApartPlanned, AServerThatComesLateHasAPlanWithinASecond) {
   EXPECT_EQ(CountOf("there is no server", robot.output()), 1) << robot.output();
   const auto server = StartServer();
   ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
-  EXPECT_TRUE(robot.HasPrinted("the server has sent a first plan", milliseconds(1000)))
+  EXPECT_TRUE(robot.HasPrinted("the server has sent a first plan", milliseconds(6000)))
       << robot.output();
   EXPECT_TRUE(AnswersCome(true, 5)) << robot.output();
   robot.Signal(SIGTERM);
