@@ -205,7 +205,9 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   const auto begin = clock_.Now();
   const bool is_current = frame.index == current_.frame;
   PictureView picture = model_picture();
-  if (fit_ && !is_current) picture = Resize(frame, *fit_, newer_pixels_);
+  if (fit_ && !is_current && MovedAnswer::Moves(moved_.answer())) {
+    picture = Resize(frame, *fit_, newer_pixels_);
+  }
   Answer answer = EmptyAnswer(frame, waited);
   answer.is_moved = true;
   answer.computed_from = moved_from_;

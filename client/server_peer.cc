@@ -64,6 +64,9 @@ std::vector<LinkAddress> AddressesOf(const ServerLinkConfig& config) {
     if (texts.size() > 1 && !addresses.back().is_tcp()) {
       throw InputError("--server takes a list of tcp://HOST:PORT alone, not \"", texts[i], "\"");
     }
+    if (std::ranges::count(texts, texts[i]) > 1) {
+      throw InputError("--server names ", texts[i], " twice");
+    }
   }
   return addresses;
 }

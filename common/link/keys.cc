@@ -94,6 +94,7 @@ KeyPair MakeKeyPair() {
 }
 
 void WriteKeyPair(const KeyPair& pair, const fs::path& name) {
+  if (!name.has_filename()) throw InputError("keygen: \"", name.string(), "\" names no file");
   const fs::path secret = name.string() + ".key";
   const fs::path open = name.string() + ".pub";
   if (fs::exists(open)) WriteNewFile(open, 0644, "");  // throws

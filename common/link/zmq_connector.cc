@@ -190,14 +190,16 @@ std::string ZmqConnector::State::Failure() {
       default:
         if (attempt->is_through) return "the server at " + where + " ended the connection";
         return "no handshake with what listens at " + where + ": " +
-               (keys ? "it is no server of CacheInf, it does not list this robot's key, it has "
-                       "another key than --server-key says, or it has none"
-                     : "it is no server of CacheInf, or it wants keys");
+               (keys ? "it hangs, it is no server of CacheInf, it does not list this robot's key, "
+                       "it "
+                       "has another key than --server-key says, or it has none"
+                     : "it hangs, it is no server of CacheInf, or it wants keys");
     }
   }
   if (steady_clock::now() < attempt->until) return "";
-  return attempt->is_through ? "the server at " + where + " is not answering"
-                             : "nobody answers at " + where;
+  return attempt->is_through
+             ? "the server at " + where + " is not answering"
+             : "nobody answers at " + where + ": it is off or out of reach, or its name is unknown";
 }
 
 std::unique_ptr<Link> ZmqConnector::State::TakeLink() {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -149,6 +150,15 @@ void AllowManyFiles() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Whether this process and machine have room for a few more open files.
+bool CanOpenFiles() {
+  std::array<Descriptor, 4> opened;
+  return std::ranges::all_of(opened, [](Descriptor& file) {
+    file = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return static_cast<bool>(file);
+  });
+}
+
 // The robots that may come in, by the text of their keys.
 class GuestList {
  public:
@@ -168,7 +178,8 @@ class GuestList {
   }
 
   // Reads the file again when it is time to. Two readings that agree count, because an editor may
-  // be at work. A file that cannot be read lets nobody in.
+  // be at work. A file that cannot be read lets nobody in, but where strangers hold so many
+  // connections that no file can be opened, the last reading counts.
   bool Refresh() {
     if (file_.empty() || steady_clock::now() < next_look_) return false;
     next_look_ = steady_clock::now() + kListInterval;
@@ -178,6 +189,7 @@ class GuestList {
       read = ReadRobotKeys(file_);
     } catch (const InputError& error) {
       problem = error.what();
+      if (!CanOpenFiles()) return false;
     }
     const bool is_same = read == last_read_ && problem == last_problem_;
     last_read_ = std::move(read);
@@ -240,7 +252,10 @@ class ZmqListener::State {
     if (bound.host == "localhost") bound.host = "127.0.0.1";
     if (bound.host == "*" || bound.host.starts_with('[')) router_.Set(ZMQ_IPV6, 1);
     if (zmq_bind(router_.get(), bound.endpoint().c_str()) != 0) {
-      throw InputError("--listen ", address.endpoint(), ": ", zmq_strerror(zmq_errno()));
+      const bool is_taken = zmq_errno() == EADDRINUSE;
+      throw InputError("--listen ", address.endpoint(), ": ",
+                       is_taken ? "another program listens there; name another port"
+                                : zmq_strerror(zmq_errno()));
     }
     std::array<char, 256> endpoint{};
     size_t size = endpoint.size();

@@ -10,7 +10,11 @@ using Time = Patience::Time;
 
 // A machine may stand still for so long.
 constexpr std::chrono::milliseconds kLeastAlone(200);
-constexpr int kMostDoublings = 6;
+// Without a deadline.
+constexpr std::chrono::seconds kFirstAnswer(10);
+constexpr std::chrono::seconds kLeastLongest(1);
+constexpr int kMostOfAlone = 8;
+constexpr int kMostUnanswered = 2;  // frames in a row that have waited so long
 
 constexpr int kTriesToTheEnd = 4;  // of so many one is
 
@@ -42,9 +46,9 @@ Time LastMoment(Time left, const std::deque<Time>& alone) {
 
 Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements) {
   if (due == kNever) {
-    not_waited_for_ = 0;
     const Time wait = LongestWait(alone);
-    return wait == kNever ? kNever : begin + wait;
+    not_waited_for_ = wait == Time(0) ? not_waited_for_ + 1 : 0;
+    return begin + wait;
   }
   const Time left = std::max(due - begin, Time(0));
   const Times times_alone = SortedAlone(alone);
@@ -81,15 +85,25 @@ void Patience::Add(Times& times, Time time) {
 // Where there is no deadline.
 Patience::Time Patience::LongestWait(Alone alone) const {
   if (is_silent_) return Time(0);
-  Time longest(-1);
+  Time slowest(-1);
   int unanswered = 0;  // in a row
   for (const Time time : server_) {
     unanswered = time == kNever ? unanswered + 1 : 0;
-    if (time != kNever) longest = std::max(longest, time);
+    if (time != kNever) slowest = std::max(slowest, time);
   }
-  if (longest < Time(0)) return kNever;
-  const Time wait = longest + std::max<Time>(kLeastAlone, P95(SortedAlone(alone)));
-  return wait * (1 << std::min(unanswered, kMostDoublings));
+  const Times times_alone = SortedAlone(alone);
+  const Time time_alone = P95(times_alone);
+  Time wait = kFirstAnswer;
+  Time longest = kFirstAnswer;
+  if (slowest >= Time(0)) {
+    wait = slowest + std::max<Time>(kLeastAlone, time_alone);
+    longest = std::max<Time>(kLeastLongest, kMostOfAlone * time_alone);
+    if (times_alone.empty()) longest = std::max(longest, wait);
+    for (int i = 0; i < unanswered && wait < longest; ++i) wait *= 2;
+  }
+  if (wait < longest) return wait;
+  const bool is_too_slow = unanswered >= kMostUnanswered;
+  return is_too_slow && not_waited_for_ < kMostNotWaitedFor ? Time(0) : longest;
 }
 
 // Where so much time is left until the deadline.

@@ -32,10 +32,11 @@ namespace cacheinf {
 // comes, if only to a frame that the robot had given up.
 //
 // Without a deadline the robot waits as long as the slowest of the last hundred answers, and as
-// long again as computing alone takes, 200 ms at least. It waits for the first answer without
-// limit. If messages came while it waited, but no answer, the server is slow: each such frame in a
-// row doubles the time. If nothing came, the server counts as gone, and is not waited for until it
-// is heard of.
+// long again as computing alone takes, 200 ms at least. If messages came while it waited, but no
+// answer, the server is slow: each such frame in a row doubles the time, up to a second or eight
+// times what computing alone takes. Where that did not do in two frames in a row, the server is
+// waited for in one frame of nine, until an answer comes. The first answer has ten seconds. If
+// nothing came, the server counts as gone, and is not waited for until it is heard of.
 class Patience {
  public:
   using Time = std::chrono::nanoseconds;

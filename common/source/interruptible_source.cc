@@ -162,9 +162,14 @@ std::unique_ptr<FrameSource> OpenInterruptibly(std::function<std::unique_ptr<Fra
                                                std::function<bool()> is_over) {
   const std::shared_ptr<Reader> reader = Reader::Begin(std::move(open));
   std::unique_ptr<FrameSource> record;
-  if (!reader->IsLive(is_over, &record)) {
-    reader->Leave();
-    return record;
+  try {
+    if (!reader->IsLive(is_over, &record)) {
+      reader->Leave();
+      return record;
+    }
+  } catch (const AbsentSource&) {
+    if (!is_over()) throw;
+    return nullptr;  // it was not waited for to the end
   }
   return std::make_unique<InterruptibleSource>(reader, std::move(is_over));
 }

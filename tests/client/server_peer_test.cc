@@ -270,6 +270,8 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
   EXPECT_EQ(refusal("tcp://127.0.0.1:1,tcp://localhost:2", ""), "");
   EXPECT_EQ(refusal("tcp://127.0.0.1:1,mpi:lab", ""),
             "--server takes a list of tcp://HOST:PORT alone, not \"mpi:lab\"");
+  EXPECT_EQ(refusal("tcp://127.0.0.1:1,tcp://127.0.0.1:1", ""),
+            "--server names tcp://127.0.0.1:1 twice");
   EXPECT_NE(refusal("tcp://127.0.0.1:1,tcp://127.0.0.1", "").find("is not tcp://HOST:PORT"),
             std::string::npos);
   EXPECT_EQ(refusal("tcp://127.0.0.1:1", "a.pub,b.pub"),

@@ -104,6 +104,12 @@ TEST_F(InterruptibleSourceTest, ThrowsWhatTheSourceThrows) {
   EXPECT_THROW((void)source->Next(), std::runtime_error);
   const auto absent = []() -> std::unique_ptr<FrameSource> { throw AbsentSource("none"); };
   EXPECT_THROW(OpenInterruptibly(absent, [] { return false; }), AbsentSource);
+  std::atomic<bool> is_over = false;
+  const auto given_up = [&]() -> std::unique_ptr<FrameSource> {
+    is_over = true;
+    throw AbsentSource("none came");
+  };
+  EXPECT_EQ(OpenInterruptibly(given_up, [&] { return is_over.load(); }), nullptr);
 }
 
 TEST_F(InterruptibleSourceTest, ASilentSourceKeepsNobodyFromEnding) {

@@ -45,6 +45,8 @@ TEST_F(KeysTest, AreNeverReplaced) {
   fs::remove(Path("arm.pub"));
   EXPECT_NE(RefusalOf([this] { WriteKeyPair(MakeKeyPair(), Path("arm")); }), "");
   EXPECT_EQ(ReadKeyPair(Path("arm.key")).secret, pair_.secret);
+  EXPECT_NE(RefusalOf([this] { WriteKeyPair(pair_, ""); }).find("names no file"),
+            std::string::npos);
 }
 
 TEST_F(KeysTest, AreTheirOwnersAlone) {

@@ -1,8 +1,10 @@
 // Who is not on the list: nothing gets in, nothing breaks, and a served robot goes on.
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -161,6 +163,23 @@ TEST_F(StrangersTest, AKeyThatIsStruckIsCutOffAndMayBeListedAgain) {
   const Pair again = Meet(&connector_, &listener_);
   ASSERT_TRUE(again.robot && again.server) << connector_.problem();
   EXPECT_EQ(ExchangeBothWays(again, 200), "");
+}
+
+TEST_F(StrangersTest, WhereNoFileCanBeOpenedAServedRobotGoesOn) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  std::vector<Descriptor> held;
+  const rlimit few = {256, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  do {
+    held.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  } while (held.back());
+  EXPECT_FALSE(ComesTrue([&] { return !served_.server->fault().empty(); }, milliseconds(1500)));
+  held.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(ExchangeBothWays(served_, 200), "");
+  List({"leg"});
+  EXPECT_TRUE(ComesTrue([&] { return !served_.server->fault().empty(); }));
 }
 
 TEST_F(StrangersTest, ALinkSaysWhoIsThereAndWhetherTheListTrustsIt) {
