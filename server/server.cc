@@ -40,8 +40,14 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kLook = milliseconds(5);  // for new robots and `stop`
-constexpr nanoseconds kLookAtMany = std::chrono::microseconds(200);
+// A server looks for new robots, `stop` and what is prepared after 2 % of the time in which there
+// was nothing to do, within these limits.
+constexpr int kLooksPerSilence = 50;
+constexpr nanoseconds kFirstLook = milliseconds(5);
+constexpr nanoseconds kLastLook = milliseconds(50);
+// For messages of several robots, too.
+constexpr nanoseconds kFirstLookAtMany = std::chrono::microseconds(200);
+constexpr nanoseconds kLastLookAtMany = milliseconds(5);
 constexpr nanoseconds kLastWords = milliseconds(500);  // for the last messages to leave
 constexpr milliseconds kBreath(100);                   // of the door, when it cannot be opened
 
@@ -161,7 +167,11 @@ class Server {
           LogWarning("a robot was not served: " + SentenceOf(error));
         }
       }
-      if (!Advance()) Pause();
+      if (Advance()) {
+        busy_at_ = clock_.Now();
+      } else {
+        Pause();
+      }
       SayGoodbye();
       if (!config_.once) continue;
       if (served_ > 0 && guests_.empty()) break;
@@ -241,10 +251,15 @@ class Server {
   }
 
   void Pause() {
+    const nanoseconds now = clock_.Now();
+    const nanoseconds look = (now - busy_at_) / kLooksPerSilence;
     if (guests_.size() == 1) {
-      guests_.front().channel.WaitForMessage(clock_.Now() + kLook);
+      const nanoseconds until = now + std::clamp(look, kFirstLook, kLastLook);
+      guests_.front().channel.WaitForMessage(until);
     } else {
-      std::this_thread::sleep_for(guests_.empty() ? kLook : kLookAtMany);
+      std::this_thread::sleep_for(guests_.empty()
+                                      ? std::clamp(look, kFirstLook, kLastLook)
+                                      : std::clamp(look, kFirstLookAtMany, kLastLookAtMany));
     }
     computing_clock_.EndWait();
   }
@@ -289,6 +304,7 @@ class Server {
   Turns turns_;     // of `guests_`
   int dumped_ = 0;  // robots whose pictures are dumped
   int served_ = 0;
+  nanoseconds busy_at_{};  // last
 };
 
 }  // namespace

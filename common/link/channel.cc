@@ -26,6 +26,7 @@ constexpr std::chrono::nanoseconds kBusyPoll = microseconds(100);
 constexpr std::chrono::nanoseconds kPatientPoll = milliseconds(1);
 constexpr std::chrono::nanoseconds kIdlePoll = milliseconds(20);
 constexpr int kPollsPerSilence = 50;
+constexpr int kPollsPerSilenceOfPings = 10;
 
 constexpr milliseconds kBandwidthInterval(200);
 // Who looks for packets less often than this was not listening: the process or the whole machine
@@ -116,7 +117,7 @@ bool Channel::WaitForMessage(Time deadline) {
   while (inbox_.empty() && fault_.empty() && pump_.joinable()) {
     const Time left = deadline - clock_.Now();
     if (left <= Time(0)) return false;
-    if (++waiting_ == 1) wake_.notify_all();
+    if (++waiting_ == 1 && has_to_wait_) wake_.notify_all();
     has_news_.wait_for(lock, left);
     --waiting_;
   }
@@ -172,9 +173,9 @@ ChannelStatistics Channel::statistics() const {
   return statistics;
 }
 
-Channel::Time Channel::WithoutMessage() const {
+Channel::Time Channel::WithoutAnswer() const {
   const std::lock_guard lock(mutex_);
-  return without_message_;
+  return without_answer_;
 }
 
 void Channel::PumpUntilStopped() {
@@ -188,6 +189,7 @@ void Channel::PumpUntilStopped() {
     }
     const Time interval = has_moved ? Time(0) : PollInterval();
     if (interval > 2 * kBusyPoll) {
+      link_->Rest(interval);
       wake_.wait_for(lock, interval);
       continue;
     }
@@ -204,7 +206,10 @@ void Channel::PumpUntilStopped() {
 Channel::Time Channel::PollInterval() const {
   if (is_expecting_ || incoming_) return kBusyPoll;
   if (!IsQuiet()) return has_to_wait_ && waiting_ == 0 ? kPatientPoll : kBusyPoll;
-  return std::clamp((clock_.Now() - active_at_) / kPollsPerSilence, kBusyPoll, kIdlePoll);
+  const Time now = clock_.Now();
+  const Time interval =
+      std::min((now - active_at_) / kPollsPerSilence, (now - pinged_at_) / kPollsPerSilenceOfPings);
+  return std::clamp(interval, kBusyPoll, kIdlePoll);
 }
 
 bool Channel::PumpLocked() {
@@ -229,7 +234,7 @@ bool Channel::ReceivePacket() {
   if (!link_->Receive(&packet_)) {
     const Time listened = std::min(before - std::max(found_none_at_, heard_at_), kLongestListened);
     silence_ += listened;
-    without_message_ += listened;
+    if (question_end_ && estimate_.acknowledged() >= *question_end_) without_answer_ += listened;
     found_none_at_ = before;
     return false;
   }
@@ -267,7 +272,8 @@ const char* Channel::Take(const Chunk& chunk) {
   arrived_at_ = heard_at_;
   arrived_late_by_ = late_by_;
   active_at_ = heard_at_;
-  without_message_ = Time(0);
+  question_end_.reset();
+  without_answer_ = Time(0);
   owes_report_ = true;
   if (inbox_bytes_ + bytes.size() + kMessageOverhead > options_.most_waiting) {
     return "the peer sent more than was taken";
@@ -294,10 +300,8 @@ const char* Channel::Take(const Report& report) {
     ping_ = report.ping;
     pinged_late_by_ = late_by_;
   }
-  if (report.ping != kNoTime || report.pong != kNoTime ||
-      report.arrived_bytes != estimate_.acknowledged()) {
-    active_at_ = heard_at_;
-  }
+  if (report.ping != kNoTime || report.pong != kNoTime) pinged_at_ = heard_at_;
+  if (report.arrived_bytes != estimate_.acknowledged()) active_at_ = heard_at_;
   bytes_per_second_back_ = report.bytes_per_second;
   basis_back_ = static_cast<BandwidthBasis>(report.basis);
   measured_back_at_ = heard_at_ - Time(report.measured_ago);
@@ -342,7 +346,7 @@ bool Channel::SendReport(Time now) {
   ping_ = kNoTime;
   if (is_ping_due) {
     estimate_.Pinged(now);
-    active_at_ = now;
+    pinged_at_ = now;
   }
   return true;
 }
@@ -366,6 +370,7 @@ bool Channel::SendChunk() {
   if (offset_ == message.bytes.size()) {
     outbox_.pop_front();
     offset_ = 0;
+    if (!question_end_) question_end_ = estimate_.acknowledged() + estimate_.unacknowledged();
     if (outbox_.empty()) has_to_wait_ = false;
   }
   return true;

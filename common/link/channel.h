@@ -113,7 +113,7 @@ class Channel {
 
   // Sets whether packets are expected. They are looked for every 100 µs while expected or under
   // way, but every ms while chunks wait and nobody waits for a message. In silence the interval
-  // grows to 2 % of its length, at most 20 ms.
+  // grows to 2 % of its length, after a ping to 10 %, at most 20 ms.
   void Expect(bool is_expecting);
 
   // Empty while the channel is whole.
@@ -127,8 +127,9 @@ class Channel {
 
   ChannelStatistics statistics() const;
 
-  // How long no part of a message has come, not counting pauses of this process.
-  Time WithoutMessage() const;
+  // How long an answer has been due: since a message was acknowledged in full that left after any
+  // part of one last came. Does not count pauses of this process.
+  Time WithoutAnswer() const;
 
  private:
   void PumpUntilStopped();
@@ -160,7 +161,8 @@ class Channel {
   bool is_stopping_ = false;
   bool is_expecting_ = false;
   int waiting_ = 0;              // threads waiting for messages
-  Time active_at_{};             // when a chunk or a ping last moved
+  Time active_at_{};             // when a chunk last moved
+  Time pinged_at_{};             // when a ping did
   std::vector<uint8_t> packet_;  // the current one
   ChannelStatistics::Traffic sent_;
   ChannelStatistics::Traffic received_;
@@ -174,6 +176,7 @@ class Channel {
   uint64_t next_number_ = 0;
   bool has_to_wait_ = false;  // what is in the outbox waits for credit or room, or has waited
   Time sent_at_{};
+  std::optional<uint64_t> question_end_;  // acknowledged bytes after which an answer is due
 
   // Receiving.
   std::deque<Message> inbox_;
@@ -183,7 +186,7 @@ class Channel {
   uint64_t next_expected_ = 0;
   Time heard_at_{};
   Time silence_{};  // since then, not counting pauses in which nobody looked
-  Time without_message_{};
+  Time without_answer_{};
   Time late_by_{};  // how long the current packet may have lain unnoticed
   Time found_none_at_{};
   bool owes_report_ = false;

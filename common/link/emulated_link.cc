@@ -50,6 +50,8 @@ class EmulatedLink final : public Link {
     PassOn();
   }
 
+  void Rest(std::chrono::nanoseconds interval) override { link_->Rest(interval); }
+
   Peer peer() const override { return link_->peer(); }
   std::string fault() const override { return link_->fault(); }
 

@@ -36,6 +36,10 @@ class Link {
   // Returns once a packet may have arrived or there may be room, after `at_most` at the latest.
   virtual void Wait(std::chrono::nanoseconds at_most) = 0;
 
+  // Says that packets will not be looked for again for so long, unless one is sent before: nothing
+  // needs to be quicker than that.
+  virtual void Rest(std::chrono::nanoseconds /*interval*/) {}
+
   // One sentence once the connection is known to be gone for good, else empty. Packets that arrived
   // before can still be received.
   virtual std::string fault() const = 0;

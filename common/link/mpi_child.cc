@@ -277,6 +277,7 @@ void MpiChild::EndBecause(const std::string& why) {
 }
 
 bool MpiChild::Send(std::span<const uint8_t> packet) {
+  memory_->parent_rests_us = 0;
   wants_room_ = !memory_->to_peer.Push(packet);
   if (!wants_room_) Wake(&memory_->is_child_asleep, socket_.get());
   return !wants_room_;
@@ -289,7 +290,12 @@ bool MpiChild::Receive(std::vector<uint8_t>* packet) {
   return memory_->from_peer.Pop(packet);
 }
 
+void MpiChild::Rest(std::chrono::nanoseconds interval) {
+  memory_->parent_rests_us = static_cast<uint32_t>(interval.count() / 1000);
+}
+
 void MpiChild::Wait(std::chrono::nanoseconds at_most) {
+  memory_->parent_rests_us = 0;
   memory_->is_parent_asleep = 1;
   const bool has_news = !memory_->from_peer.empty() || state_ == State::kGone ||
                         (wants_room_ && !memory_->to_peer.full());

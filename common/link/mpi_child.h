@@ -57,6 +57,7 @@ class MpiChild final : public Link {
   bool Send(std::span<const uint8_t> packet) override;
   bool Receive(std::vector<uint8_t>* packet) override;
   void Wait(std::chrono::nanoseconds at_most) override;
+  void Rest(std::chrono::nanoseconds interval) override;
   std::string fault() const override;
 
  private:

@@ -39,6 +39,7 @@ namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
@@ -50,7 +51,7 @@ constexpr milliseconds kEndPatience(500);      // for the last packets to leave
 constexpr milliseconds kDrainPatience(50);     // for packets of a peer that is gone
 constexpr milliseconds kHangupPatience(800);   // after a side is gone; then end whatever hangs
 constexpr milliseconds kSilence(1);
-constexpr nanoseconds kShortestSleep = std::chrono::microseconds(50);
+constexpr nanoseconds kShortestSleep = microseconds(50);
 constexpr nanoseconds kLongestSleep = milliseconds(50);
 constexpr milliseconds kSettlePatience(1500);
 constexpr int kTag = 1;
@@ -193,10 +194,13 @@ class Carrier {
   }
 
   // Sleeps until parent or peer may have something. Looks ever more rarely for an announced message
-  // that is late.
+  // that is late, and no more often than the parent would take it.
   void Sleep() {
-    const nanoseconds at_most = std::clamp<nanoseconds>((steady_clock::now() - moved_at_) / 10,
-                                                        kShortestSleep, kLongestSleep);
+    nanoseconds interval = (steady_clock::now() - moved_at_) / 10;
+    if (memory_.to_peer.empty()) {
+      interval = std::max<nanoseconds>(interval, microseconds(memory_.parent_rests_us));
+    }
+    const nanoseconds at_most = std::clamp<nanoseconds>(interval, kShortestSleep, kLongestSleep);
     const timespec limit = {0, static_cast<long>(at_most.count())};
     std::array<pollfd, 2> waited = {pollfd{parent_.socket(), POLLIN, 0}, pollfd{knock_, POLLIN, 0}};
     if (ppoll(waited.data(), waited.size(), &limit, nullptr) <= 0) return;

@@ -21,6 +21,8 @@ struct MpiChildMemory {
   // Whoever sleeps sets its flag, to be sent kWake when there is something to do.
   std::atomic<uint32_t> is_parent_asleep;
   std::atomic<uint32_t> is_child_asleep;
+  // How long the parent does not look for packets. The child need not look sooner.
+  std::atomic<uint32_t> parent_rests_us;
 };
 
 enum class MpiChildLetter : char {

@@ -37,7 +37,8 @@
 //   Bye ────────────────────────▶ or the other way round
 //   Probe ──────────────────────▶             at any time, before Hello as well
 //         ◀────────────────────── Probe       if the robot wants one
-//         ◀────────────────────── Alive       twice a second, from version 9 on
+//         ◀────────────────────── Alive       within half a second of what came, and twice a second
+//                                             while it prepares; from version 9 on
 //
 // On the wire a message is its fields in the order given here: numbers little-endian, lists and
 // texts prefixed by their length (32 bits), masks as in sparse_ops/mask/wire.h. The channel carries
@@ -223,6 +224,8 @@ struct Probe {
 };
 
 // The server's thread that computes goes on. The channel's own signs of life come from another one.
+// A robot that still waits for more answers with an empty Probe, so that the next one comes. One
+// that asks for nothing gets none, since each wakes both sides.
 struct Alive {
   static constexpr Kind kKind = Kind::kAlive;
 };

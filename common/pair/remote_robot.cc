@@ -87,6 +87,7 @@ void RemoteRobot::Begin(const PictureView& picture, const Rectangle& place, int6
 
 Progress RemoteRobot::Step() {
   TakeMessages();
+  connection_.Await(picture_ == Picture::kAwaited);
   const Time waiting = clock_.Now() - encoded_;
   times_.waiting = waiting;
   if (picture_ == Picture::kAnswered) return Progress::kDone;
@@ -110,6 +111,7 @@ bool RemoteRobot::HasMoved() {
 
 void RemoteRobot::Abandon() {
   picture_ = picture_ == Picture::kAwaited ? Picture::kLate : Picture::kNone;
+  connection_.Await(false);
 }
 
 std::optional<RemoteRobot::Time> RemoteRobot::GiveUp() {

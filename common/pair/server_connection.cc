@@ -69,6 +69,7 @@ std::optional<Message> ServerConnection::Receive() {
     }
     Take(*message);
     if (!fault_.empty()) return std::nullopt;
+    AskAgain();
   }
   NoteHang();
   if (step_ == Step::kGivesModel) GiveModel();
@@ -79,10 +80,16 @@ void ServerConnection::NoteHang() {
   const bool says_it_lives = wire_ > kWireWithoutLikeness;
   if (!says_it_lives && step_ != Step::kGreeted) return;
   const Channel::Time most = says_it_lives ? Channel::Time(kHung) : Channel::Time(kPatience);
-  if (channel_.WithoutMessage() > most) {
+  if (channel_.WithoutAnswer() > most) {
     Leave(says_it_lives ? "the server is there, but computes nothing any more"
                         : "the server is there, but does not answer");
   }
+}
+
+// While it waits for more than what has come.
+void ServerConnection::AskAgain() {
+  const bool waits = step_ == Step::kPrepares || waits_for_frame_;
+  if (waits && wire_ > kWireWithoutLikeness) Say(channel_, message::Probe{});
 }
 
 void ServerConnection::Take(const Message& received) {

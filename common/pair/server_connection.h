@@ -27,7 +27,8 @@ class ServerConnection {
  public:
   // A server that takes longer for a frame, or to greet the robot, counts as lost.
   static constexpr std::chrono::seconds kPatience{10};
-  // So does one of which no message has come for so long, although its machine is alive.
+  // So does one that has let the robot wait for so long without a message, although its machine is
+  // alive.
   static constexpr std::chrono::seconds kHung{2};
 
   // `greeting` says who the robot is and which versions of the wire it speaks; its model is set
@@ -79,6 +80,10 @@ class ServerConnection {
   // Whether the server ended the connection, or cannot be talked to, before it was ever ready.
   bool has_refused() const { return !fault_.empty() && !has_been_ready_; }
 
+  // Whether an answer to a frame is waited for. Then, and while the server gets ready, its hanging
+  // is noticed; else once it is asked for something.
+  void Await(bool waits) { waits_for_frame_ = waits; }
+
   // Ends the connection and tells the server why.
   void Leave(const std::string& reason);
 
@@ -97,6 +102,7 @@ class ServerConnection {
   std::string Take(message::Welcome welcome);
   void Take(const message::Ready& ready);
   void NoteHang();
+  void AskAgain();
   void GiveModel();
   void BeginWithModel();
   void Probe(uint32_t bytes);
@@ -116,6 +122,7 @@ class ServerConnection {
   message::Settings settings_;
   bool has_settings_ = false;
   bool has_been_ready_ = false;
+  bool waits_for_frame_ = false;
   bool is_probe_due_ = false;
   std::chrono::nanoseconds probe_again_at_{0};
   uint32_t idle_probe_bytes_ = kProbeBytes;

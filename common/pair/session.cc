@@ -68,6 +68,7 @@ bool Session::TakeNews(std::chrono::nanoseconds now) {
       std::optional<Message> message =
           held_ ? std::exchange(held_, std::nullopt) : channel_.Receive();
       if (!message) break;
+      has_heard_ = true;
       Take(*message);
       if (held_) break;
       has_moved = true;
@@ -94,9 +95,12 @@ std::chrono::nanoseconds Session::due() const {
 
 void Session::SayAlive(std::chrono::nanoseconds now) {
   if (wire_ <= kWireWithoutLikeness || now < said_alive_at_ + kAliveInterval) return;
+  if (!has_heard_ && !preparing_.valid()) return;
   said_alive_at_ = now;
   // Else what waits says so, once it has left.
-  if (channel_.statistics().waiting_to_leave == 0) Say(channel_, message::Alive{});
+  if (channel_.statistics().waiting_to_leave > 0) return;
+  Say(channel_, message::Alive{});
+  has_heard_ = false;
 }
 
 bool Session::Step(std::chrono::nanoseconds turn, std::chrono::nanoseconds at_most) {

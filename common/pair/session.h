@@ -131,6 +131,7 @@ class Session {
   std::string robot_;
   uint64_t token_ = 0;
   bool is_greeted_ = false;
+  bool has_heard_ = false;  // anything since it said that it is alive
   std::chrono::nanoseconds said_alive_at_{};
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;

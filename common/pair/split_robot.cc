@@ -130,6 +130,7 @@ Progress SplitRobot::GoOn() {
 void SplitRobot::NoteWaiting(bool waits, Time now) {
   if (waits == waits_since_.has_value()) return;
   connection_.channel().Expect(waits);
+  connection_.Await(waits);
   if (waits) {
     waits_since_ = clock_.Now();
   } else {

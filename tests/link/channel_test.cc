@@ -173,6 +173,27 @@ TEST(ChannelTest, BreaksWhenNothingIsHeard) {
   EXPECT_EQ(pair.robot.fault(), "");
 }
 
+TEST(ChannelTest, AnAnswerIsDueOnceAMessageHasArrivedInFull) {
+  ChannelPair pair(Shaped("1mbit,3ms"));
+  std::mt19937 random(1);
+  pair.RunFor(seconds(5));
+  EXPECT_EQ(pair.robot.WithoutAnswer(), seconds(0)) << "nothing was sent";
+  pair.robot.Send(RandomMessage(random, 500'000));
+  pair.RunFor(seconds(3));
+  EXPECT_EQ(pair.robot.WithoutAnswer(), seconds(0)) << "it is on its way";
+  ASSERT_TRUE(pair.RunUntil([&] { return pair.robot.IsFlushed(); }));
+  pair.RunFor(seconds(1));
+  pair.robot.Send(RandomMessage(random, 500'000));  // is no reason to begin again
+  pair.RunFor(seconds(1));
+  EXPECT_NEAR(Milliseconds(pair.robot.WithoutAnswer()), 2000, 30);
+  pair.server.Send({});
+  ASSERT_TRUE(pair.RunUntil([&] { return pair.robot.Receive().has_value(); }));
+  EXPECT_EQ(pair.robot.WithoutAnswer(), seconds(0));
+  ASSERT_TRUE(pair.RunUntil([&] { return pair.robot.IsFlushed(); }));
+  pair.RunFor(seconds(1));
+  EXPECT_NEAR(Milliseconds(pair.robot.WithoutAnswer()), 1000, 30) << "of the second message";
+}
+
 TEST(ChannelTest, OutlivesAPauseOfBothSides) {
   ChannelPair pair(Shaped("20mbit,3ms"));
   pair.RunFor(seconds(1));

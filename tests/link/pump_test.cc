@@ -1,6 +1,7 @@
 // Channels that threads pump, in real time.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <ctime>
@@ -68,6 +69,26 @@ TEST_F(PumpTest, WaitsUntilTheDeadlineAndNotWhenBroken) {
   server_.reset();
   EXPECT_FALSE(robot_->WaitForMessage(start + seconds(1000)));
   EXPECT_EQ(robot_->fault(), "the peer has left");
+}
+
+// Both have exchanged messages, and one waits again and again, as a server does.
+TEST_F(PumpTest, WakesRarelyWhileIdle) {
+  for (int i = 0; i < 3; ++i) {
+    robot_->Send({});
+    ASSERT_TRUE(server_->WaitForMessage(clock_.Now() + seconds(20)));
+    ASSERT_TRUE(server_->Receive());
+    std::this_thread::sleep_for(milliseconds(500));
+  }
+  std::this_thread::sleep_for(seconds(1));
+  constexpr int kWaits = 200;
+  const auto wakes = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+  };
+  const auto before = wakes();
+  for (int i = 0; i < kWaits; ++i) server_->WaitForMessage(clock_.Now() + milliseconds(5));
+  EXPECT_LT(wakes() - before, kWaits + 2 * 75);
 }
 
 TEST_F(PumpTest, CostsNextToNothingWhileIdle) {

@@ -528,24 +528,89 @@ TEST_F(SessionTest, RowsAreSharedUnderThePolicyExactOnlyIfBothSidesComputeTheSam
   }
 }
 
-// Its channel has a thread of its own, which goes on.
-TEST_F(SessionTest, AServerThatComputesNothingAnyMoreIsLeftSoon) {
-  SessionWorld world(Yolo(), folder_);
-  const auto left_after = [&](const WireVersions& speaks, bool hangs) {
-    world.Connect("20mbit,3ms", speaks);
-    world.AnswerUntilReady();
-    const auto begin = world.now();
-    while (world.connection().fault().empty() && world.now() < begin + std::chrono::seconds(9)) {
+// The thread that computes may hang; the channel has one of its own, which goes on.
+class ServersThatHang : public SessionTest {
+ protected:
+  static constexpr seconds kLong{9};
+
+  static void Pass(SessionWorld& world, std::chrono::nanoseconds time, bool hangs) {
+    const auto end = world.now() + time;
+    while (world.connection().fault().empty() && world.now() < end) {
       hangs ? world.channels().RunFor(milliseconds(20)) : world.TakeTurns(200);
       (void)world.connection().Receive();
     }
-    return world.now() - begin;
+  }
+
+  static double LeftAfterMs(SessionWorld& world, bool hangs) {
+    const auto begin = world.now();
+    Pass(world, kLong, hangs);
+    return Milliseconds(world.now() - begin);
+  }
+};
+
+TEST_F(ServersThatHang, AreLeftSoonAfterTheyWereAskedForSomething) {
+  SessionWorld world(Yolo(), folder_);
+  const auto left_after_ms = [&](const WireVersions& speaks, bool hangs, bool asks) {
+    world.Connect("20mbit,3ms", speaks);
+    world.AnswerUntilReady();
+    Pass(world, seconds(2), false);
+    if (asks) world.connection().ProbeLink();
+    return LeftAfterMs(world, hangs);
   };
-  EXPECT_NEAR(Milliseconds(left_after(kWire, true)), 2000, 550);
+  EXPECT_NEAR(left_after_ms(kWire, true, true), 2000, 150);
   EXPECT_EQ(world.connection().fault(), "the server is there, but computes nothing any more");
-  EXPECT_GE(left_after(kWire, false), std::chrono::seconds(9)) << "nobody sends frames";
-  EXPECT_GE(left_after({kWire.oldest, kWire.oldest}, true), std::chrono::seconds(9))
-      << "it does not say";
+  EXPECT_GE(left_after_ms(kWire, false, true), Milliseconds(kLong)) << "it does not hang";
+  EXPECT_GE(left_after_ms(kWire, true, false), Milliseconds(kLong)) << "nothing is due";
+  EXPECT_GE(left_after_ms({kWire.oldest, kWire.oldest}, true, true), Milliseconds(kLong))
+      << "it does not say that it lives";
+}
+
+TEST_F(ServersThatHang, AreLeftAsSoonWhileAFrameIsWaitedFor) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();
+  world.connection().Await(true);
+  world.connection().ProbeLink();
+  Pass(world, kLong, false);
+  EXPECT_EQ(world.connection().fault(), "") << "it takes its time";
+  EXPECT_NEAR(LeftAfterMs(world, true), 2000, 550);
+}
+
+TEST_F(ServersThatHang, AreLeftAsSoonWhileTheyPrepare) {
+  std::atomic<bool> may_go_on = false;
+  const auto tune = [&](Graph&, bool, const std::atomic<bool>& stop) {
+    while (!may_go_on && !stop) std::this_thread::sleep_for(milliseconds(1));
+  };
+  SessionWorld world(Yolo(), folder_, {}, std::make_unique<CpuBackend>, tune);
+  world.Connect("20mbit,3ms");
+  for (int i = 0; i < 50; ++i) {
+    world.Answer();
+    world.TakeTurns(200);
+  }
+  Pass(world, kLong, false);
+  EXPECT_EQ(world.connection().fault(), "") << "it takes its time";
+  EXPECT_FALSE(world.connection().is_ready());
+  EXPECT_NEAR(LeftAfterMs(world, true), 2000, 550);
+  EXPECT_EQ(world.connection().fault(), "the server is there, but computes nothing any more");
+  may_go_on = true;
+}
+
+// Each message wakes both sides for a while.
+TEST_F(SessionTest, WhoAsksForNothingIsToldNothing) {
+  SessionWorld world(Yolo(), folder_);
+  world.Connect("20mbit,3ms");
+  world.AnswerUntilReady();
+  world.TakeTurns(10'000);
+  const auto said = [&] {
+    return std::pair(world.channels().robot.statistics().sent.payload,
+                     world.channels().server.statistics().sent.payload);
+  };
+  const auto before = said();
+  for (int i = 0; i < 200; ++i) {
+    world.TakeTurns(200);
+    (void)world.connection().Receive();
+  }
+  EXPECT_EQ(said(), before);
 }
 
 TEST_F(SessionTest, AServerThatDoesNotGreetTheRobotIsLeft) {

@@ -19,11 +19,8 @@
 
 #include "common/base/file.h"
 #include "common/base/median.h"
-#include "common/model/graph/pack.h"
+#include "tests/server/apart_world.h"
 #include "tests/server/programs.h"
-#include "tests/testing/command.h"
-#include "tests/testing/folder_test.h"
-#include "tests/testing/networks.h"
 #include "tests/testing/process.h"
 
 namespace cacheinf {
@@ -33,59 +30,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-class Apart : public FolderTest {
- protected:
-  Apart() {
-    WritePack(*graph_, folder_ / "model");
-    NameServer("start");
-  }
-  ~Apart() override { NameServer("stop"); }
-
-  void NameServer(const std::string& command) const {
-    const CommandResult result = RunCommand(
-        {SourceFolder() / "scripts/name-server", command, "--file", folder_ / "name-server"});
-    EXPECT_EQ(result.exit_code, 0) << result.error;
-  }
-
-  std::unique_ptr<Process> StartServer(const Arguments& more = {}) const {
-    auto server = std::make_unique<Process>(
-        Server(folder_ / "models",
-               Arguments{"--listen", "mpi:lab", "--name-server", folder_ / "name-server"} + more),
-        kEnvironment);
-    EXPECT_TRUE(server->HasPrinted("robots may come", kLong)) << server->output();
-    return server;
-  }
-
-  Arguments Robot(int frames, const Arguments& how) const {
-    return Arguments{ProgramPath("cacheinf-robot"),
-                     "run",
-                     "--model",
-                     folder_ / "model",
-                     "--source",
-                     "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames),
-                     "--threads",
-                     "1",
-                     "--policy",
-                     "exact",
-                     "--check",
-                     "7",
-                     "--server",
-                     "mpi:lab",
-                     "--name-server",
-                     folder_ / "name-server",
-                     "--summary",
-                     folder_ / "summary",
-                     "--answers",
-                     folder_ / "answers"} +
-           how;
-  }
-
-  bool AnswersCome(bool are_served, int count = 30) const {
-    return cacheinf::AnswersCome(folder_ / "answers", are_served, count);
-  }
-
-  const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), 64, 96);
-};
+class Apart : public ApartTest {};
 
 TEST_F(Apart, ARobotOutlivesItsServerAndUsesTheNext) {
   const std::string inner = graph_->operators[graph_->operators.size() / 2].name;
@@ -120,6 +65,15 @@ TEST_F(Apart, ARobotOutlivesItsServerAndUsesTheNext) {
     const std::string summary = ReadFile(folder_ / "summary");
     EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
   }
+}
+
+// Wakes cost a robot on the same processor some of its time.
+TEST_F(Apart, AServerWithNothingToDoRarelyWakes) {
+  const auto server = StartServer();
+  Process robot(Robot(100'000'000, {"--mode", "dense", "--realtime"}), kEnvironment);
+  ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
+  std::this_thread::sleep_for(milliseconds(2000));
+  EXPECT_LT(IdleWaitsOf(server->id()), 250);
 }
 
 // It outlives whoever starts it, and would hold a lock that they left open forever.

@@ -1,7 +1,11 @@
 #ifndef CACHEINF_TESTS_SERVER_PROGRAMS_H_
 #define CACHEINF_TESTS_SERVER_PROGRAMS_H_
 
+#include <sys/types.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -100,6 +104,33 @@ inline int CountOf(const std::string& word, const std::string& text) {
 inline double NumberIn(const std::string& line, const std::string& key) {
   const size_t at = line.find('"' + key + "\":");
   return at == line.npos ? -1 : std::stod(line.substr(at + key.size() + 3));
+}
+
+// How often threads of a program and of those that it started have waited, so far.
+inline int64_t WaitsOf(pid_t process) {
+  int64_t waits = 0;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("voluntary_ctxt_switches:")) waits += std::stoll(line.substr(24));
+    }
+    std::ifstream children(task.path() / "children");
+    for (pid_t child = 0; children >> child;) waits += WaitsOf(child);
+  }
+  return waits;
+}
+
+// Of a second in which there is nothing to do, as most seconds are.
+inline int64_t IdleWaitsOf(pid_t process) {
+  std::vector<int64_t> waits;
+  for (int i = 0; i < 6; ++i) {
+    const int64_t before = WaitsOf(process);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    waits.push_back(WaitsOf(process) - before);
+  }
+  std::ranges::sort(waits);
+  return waits[waits.size() / 2];
 }
 
 // Waits for `count` more lines in a robot's answers, all with a server's part or all without.

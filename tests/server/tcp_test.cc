@@ -151,6 +151,16 @@ TEST_F(Tcp, ASecondServerAnswersSoonAfterTheFirstIsKilledOrStopped) {
   }
 }
 
+// Wakes cost a robot on the same processor some of its time.
+TEST_F(Tcp, AServerWithNothingToDoRarelyWakes) {
+  const auto server = StartServer();
+  Process robot(
+      Robot(100'000'000, "outputs", ToServer() + Arguments{"--mode", "dense", "--realtime"}));
+  ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
+  std::this_thread::sleep_for(milliseconds(2000));
+  EXPECT_LT(IdleWaitsOf(server->id()), 200);
+}
+
 TEST_F(Tcp, TheLinkIsMeasured) {
   const auto server = StartServer();
   const CommandResult result =
