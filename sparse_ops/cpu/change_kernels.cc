@@ -93,32 +93,43 @@ void SquareChanges(const float* fresh, const float* stored, const float* scale, 
   for (int v = 0; v < kVectors; ++v) hn::StoreU(lanes[v], FloatTag(), squares + v * kLanes);
 }
 
-// The difference of two bytes of one sign is that of their bits with 128 added to signed ones.
-void FloatsOfBytes(const uint8_t* bytes, uint8_t flip, float* numbers) {
-  for (int i = 0; i < kChangeLanes; ++i) numbers[i] = static_cast<float>(bytes[i] ^ flip);
+using IntTag = hn::RebindToSigned<FloatTag>;
+using BytesTag = hn::Rebind<uint8_t, FloatTag>;  // as many as a vector has floats
+
+// The first `count` bytes, others zero.
+HWY_INLINE hn::Vec<BytesTag> LoadBytes(const uint8_t* from, int count) {
+  if (count >= kLanes) return hn::LoadU(BytesTag(), from);
+  uint8_t some[kLanes] = {};
+  std::memcpy(some, from, static_cast<size_t>(count));
+  return hn::LoadU(BytesTag(), some);
+}
+
+// The differences of the first `count` bytes, others zero. Those of signed bytes are those of their
+// bits with 128 added.
+HWY_INLINE Floats DifferencesOfBytes(const uint8_t* fresh, const uint8_t* stored, int count,
+                                     hn::Vec<BytesTag> flip) {
+  const auto a = hn::PromoteTo(IntTag(), hn::Xor(LoadBytes(fresh, count), flip));
+  const auto b = hn::PromoteTo(IntTag(), hn::Xor(LoadBytes(stored, count), flip));
+  return hn::ConvertTo(FloatTag(), hn::Sub(a, b));
 }
 
 // The same of a pixel of words.
 void SquareChangesOfBytes(const float* fresh, const float* stored, const float* scale, int words,
                           uint8_t flip, float* squares) {
-  static_assert(kChangeLanes % kBytesOfWord == 0);
-  constexpr int kWordsTogether = kChangeLanes / kBytesOfWord;
+  const auto* const fresh_bytes = reinterpret_cast<const uint8_t*>(fresh);
+  const auto* const stored_bytes = reinterpret_cast<const uint8_t*>(stored);
+  const auto flips = hn::Set(BytesTag(), flip);
+  const int bytes = words * kBytesOfWord;
   Floats lanes[kVectors];
   for (Floats& lane : lanes) lane = hn::Zero(FloatTag());
-  for (int first = 0; first < words; first += kWordsTogether) {
-    const int bytes = HWY_MIN(kWordsTogether, words - first) * kBytesOfWord;
-    uint8_t some[2][kChangeLanes] = {};
-    HWY_ALIGN float numbers[2][kChangeLanes];
-    std::memcpy(some[0], fresh + first, static_cast<size_t>(bytes));
-    std::memcpy(some[1], stored + first, static_cast<size_t>(bytes));
-    FloatsOfBytes(some[0], flip, numbers[0]);
-    FloatsOfBytes(some[1], flip, numbers[1]);
+  for (int first = 0; first < bytes; first += kChangeLanes) {
     CACHEINF_UNROLL for (int v = 0; v < kVectors; ++v) {
-      const int c = v * kLanes;
+      const int c = first + v * kLanes;
       if (c >= bytes) break;
-      lanes[v] = AddSquaredChange(lanes[v], hn::Load(FloatTag(), numbers[0] + c),
-                                  hn::Load(FloatTag(), numbers[1] + c),
-                                  LoadFirst(scale + first * kBytesOfWord + c, bytes - c));
+      const Floats difference =
+          DifferencesOfBytes(fresh_bytes + c, stored_bytes + c, bytes - c, flips);
+      lanes[v] = AddSquaredChange(lanes[v], difference, hn::Zero(FloatTag()),
+                                  LoadFirst(scale + c, bytes - c));
     }
   }
   for (int v = 0; v < kVectors; ++v) hn::StoreU(lanes[v], FloatTag(), squares + v * kLanes);
