@@ -137,12 +137,8 @@ MpiChild::~MpiChild() {
   if (process_ > 0) {
     const auto letter = MpiChildLetter::kEnd;
     send(socket_.get(), &letter, sizeof(letter), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (state_ == State::kStarting) {
-      kill(process_, SIGKILL);
-      RemoveFolder(folder_);
-    }
     socket_ = Descriptor();
-    Bury(process_, folder_);
+    state_ == State::kStarting ? Kill() : Bury(process_, folder_);
   }
   if (memory_ != nullptr) munmap(memory_, sizeof(MpiChildMemory));
 }
@@ -209,10 +205,19 @@ void MpiChild::Start(const MpiNetwork& network, std::vector<std::string> words,
 MpiChild::State MpiChild::Poll() {
   Hear();
   if (state_ == State::kStarting && steady_clock::now() > until_) {
-    kill(process_, SIGKILL);
+    Kill();
     EndBecause(doing_);
   }
   return state_;
+}
+
+// Who is killed leaves its folder.
+void MpiChild::Kill() {
+  const pid_t process = std::exchange(process_, -1);
+  if (process <= 0) return;
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+  RemoveFolder(folder_);
 }
 
 void MpiChild::Hear() {
@@ -227,6 +232,7 @@ void MpiChild::Hear() {
       return;
     } else {
       // Open MPI may end a process whose peer dies.
+      Kill();
       EndBecause(state_ == State::kConnected ? "the connection was lost"
                                              : "Open MPI ended its process, and says why when the "
                                                "log level is debug");

@@ -64,6 +64,7 @@ class MpiChild final : public Link {
   explicit MpiChild(const MpiLimits& limits);
   // Starts the program with these arguments and the sockets and files to inherit.
   void Start(const MpiNetwork& network, std::vector<std::string> words, std::vector<int> inherited);
+  void Kill();
   Descriptor ShareMemory();
   void Hear();
   void Take(MpiChildLetter letter, const std::string& sentence);

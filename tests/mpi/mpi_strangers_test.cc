@@ -239,6 +239,44 @@ TEST_F(MpiStrangersTest, AnotherUsersRobotSaysWhyItFindsNoServer) {
   EXPECT_EQ(connector.problem().find("root"), std::string::npos);
 }
 
+// Of those that this program started.
+std::vector<pid_t> Children() {
+  std::vector<pid_t> children;
+  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+TEST_F(MpiStrangersTest, ProcessesThatAreKilledLeaveNothing) {
+  MpiListener listener(address_);
+  MpiConnector connector(address_);
+  std::unique_ptr<Link> server;
+  std::unique_ptr<Link> robot = Connect(&connector, &listener, &server);
+  ASSERT_TRUE(robot && server) << connector.problem();
+  for (const pid_t child : Children()) kill(child, SIGKILL);
+  std::vector<uint8_t> packet;
+  const auto until = steady_clock::now() + milliseconds(1000);
+  while ((robot->fault().empty() || server->fault().empty()) && steady_clock::now() < until) {
+    EXPECT_FALSE(robot->Receive(&packet) || server->Receive(&packet));
+  }
+  EXPECT_EQ(robot->fault(), "the connection was lost");
+  robot.reset();
+  server.reset();
+  EXPECT_TRUE(IsEmptySoon()) << Left();
+}
+
+TEST_F(MpiStrangersTest, WhoAsksADeadNameServerLeavesNothing) {
+  KillNameServer();
+  for (const milliseconds time : {milliseconds(300), milliseconds(1500), milliseconds(3000)}) {
+    auto connector = std::make_unique<MpiConnector>(address_);
+    EXPECT_FALSE(Connect(connector.get(), nullptr, nullptr, time));
+    connector.reset();
+    EXPECT_TRUE(IsEmptySoon()) << Left();
+  }
+}
+
 TEST_F(MpiStrangersTest, NothingIsLeftBehind) {
   {
     MpiListener listener(address_);
