@@ -129,15 +129,24 @@ class Publisher {
     if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
 
-  // What is missing of the answers, in one sentence; empty: nothing.
-  std::string Gap() const { return answers_ ? answers_->Gap() : ""; }
-
-  // Call after the last frame.
-  void Finish() {
-    if (overlay_) overlay_->Close();
-    if (!last_) return;
-    WriteComparison(picture_, last_->frame, last_->fit, last_->content, robot_.reader(),
-                    last_->recomputed ? &*last_->recomputed : nullptr);
+  // Call after the last frame. Returns what could not be written, in one sentence; empty: nothing.
+  std::string Finish() {
+    std::string gap = answers_ ? answers_->Gap() : "";
+    const auto note = [&gap](const auto& write) {
+      try {
+        write();
+      } catch (const InputError& error) {
+        gap += (gap.empty() ? "" : "; ") + std::string(error.what());
+      }
+    };
+    if (overlay_) note([this] { overlay_->Close(); });
+    if (last_) {
+      note([this] {
+        WriteComparison(picture_, last_->frame, last_->fit, last_->content, robot_.reader(),
+                        last_->recomputed ? &*last_->recomputed : nullptr);
+      });
+    }
+    return gap;
   }
 
  private:
@@ -256,8 +265,7 @@ class Run final : public FrameObserver {
       summary_.server->why_missed = robot_.robot().WhyNoServer();
     }
     summary_.why_plan = robot_.robot().WhyPlan();
-    publisher_.Finish();
-    summary_.unwritten = publisher_.Gap();
+    summary_.unwritten = publisher_.Finish();
     summary_.skipped = source_.skipped() + unfit_;
     summary_.queue = source_.count();
     summary_.queue.dropped += robot_.dropped();
