@@ -602,8 +602,8 @@ TEST_F(SessionTest, WhoAsksForNothingIsToldNothing) {
   world.AnswerUntilReady();
   world.TakeTurns(10'000);
   const auto said = [&] {
-    return std::pair(world.channels().robot.statistics().sent.payload,
-                     world.channels().server.statistics().sent.payload);
+    return std::pair(world.channels().robot.statistics().acknowledged,
+                     world.channels().server.statistics().acknowledged);
   };
   const auto before = said();
   for (int i = 0; i < 200; ++i) {

@@ -1,0 +1,255 @@
+// What happens to programs that are killed, stopped and started again, while a robot answers.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/server/apart_world.h"
+#include "tests/server/programs.h"
+#include "tests/server/tcp_world.h"
+#include "tests/testing/process.h"
+
+namespace cacheinf {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+std::string Contents(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Processes, but for this one, in whose command or environment the text stands.
+std::vector<std::string> ProcessesWith(const std::string& text) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    const std::string name = process.path().filename();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    if (name == std::to_string(getpid())) continue;
+    const std::string command = Contents(process.path() / "cmdline");
+    const bool has_it = command.find(text) != command.npos ||
+                        Contents(process.path() / "environ").find(text) != std::string::npos;
+    if (has_it && !command.empty()) found.push_back(name + " " + command.c_str());
+  }
+  return found;
+}
+
+// A robot that answers from a camera of generated pictures, exactly, while others come and go.
+template <typename World>
+class Faults : public World {
+ protected:
+  using World::folder_;
+  using World::graph_;
+
+  // Temporary files of all programs lie in a folder of their own.
+  Faults() { fs::create_directory(place_); }
+
+  // Compares every answer with a dense run's.
+  std::unique_ptr<Process> StartRobot(const std::string& name, const Arguments& how) const {
+    return std::make_unique<Process>(
+        Arguments{ProgramPath("cacheinf-robot"), "run", "--model", folder_ / "model", "--source",
+                  "generated:seed=3,width=96,height=64,frames=100000000", "--threads", "1",
+                  "--policy", "exact", "--check", "1", "--summary", SummaryOf(name), "--answers",
+                  AnswersOf(name)} +
+            ToServer() + how,
+        Environment());
+  }
+
+  Arguments Remotely() const { return {"--mode", "remote", "--codec", "png"}; }
+  Arguments Split() const {
+    return {"--mode", "split", "--cut",
+            graph_->operators[graph_->operators.size() / 2].name + ":0.5"};
+  }
+
+  std::map<std::string, std::string> Environment() const {
+    std::map<std::string, std::string> environment = kEnvironment;
+    environment["TMPDIR"] = place_;
+    return environment;
+  }
+
+  virtual Arguments ToServer() const = 0;
+
+  fs::path AnswersOf(const std::string& name) const { return folder_ / (name + ".jsonl"); }
+  fs::path SummaryOf(const std::string& name) const { return folder_ / (name + ".summary"); }
+  bool IsServedSoon(const std::string& name) const {
+    return AnswersCome(AnswersOf(name), true, 15);
+  }
+  bool IsAloneSoon(const std::string& name) const {
+    return AnswersCome(AnswersOf(name), false, 15);
+  }
+
+  // Every frame was answered, with a dense run's bits; of a camera's, those that were taken.
+  void ExpectAllAnswered(const std::string& name, double most_skipped) const {
+    const std::vector<std::string> lines = LinesOf(AnswersOf(name));
+    ASSERT_GT(lines.size(), 100u);
+    double last = -1;
+    for (const std::string& line : lines) {
+      ASSERT_GT(NumberIn(line, "frame"), last) << name;
+      ASSERT_LE(NumberIn(line, "frame"), last + 1 + most_skipped) << name;
+      ASSERT_LT(NumberIn(line, "latency_ms"), 1500) << name << ": " << line;
+      last = NumberIn(line, "frame");
+    }
+    const std::string summary = ReadFile(SummaryOf(name));
+    EXPECT_NE(summary.find("\"largest_relative_l2\": 0.0"), summary.npos) << summary;
+  }
+
+  void ExpectNothingLeft() const {
+    EXPECT_TRUE(ComesTrue([&] { return fs::is_empty(place_) && ProcessesWith(place_).empty(); }));
+    for (const std::string& process : ProcessesWith(place_)) ADD_FAILURE() << process;
+    std::error_code error;
+    for (const auto& entry : fs::recursive_directory_iterator(place_, error)) {
+      ADD_FAILURE() << entry.path();
+    }
+  }
+
+  static void End(Process& program) {
+    program.Signal(SIGTERM);
+    EXPECT_EQ(program.Wait(kLong), 0) << program.output();
+  }
+
+  // Robots come while the server stands still.
+  void StopFor30Seconds(Process& server) {
+    server.Signal(SIGSTOP);
+    const std::vector<std::string> names = {"a", "b", "c"};
+    std::vector<std::unique_ptr<Process>> robots;
+    for (const std::string& name : names) {
+      const Arguments how = name == "b" ? Split() : Remotely();
+      robots.push_back(StartRobot(name, how + Arguments{"--realtime"}));
+    }
+    std::this_thread::sleep_for(seconds(30));
+    for (size_t i = 0; i < names.size(); ++i) {
+      EXPECT_GT(LinesOf(AnswersOf(names[i])).size(), 500u) << robots[i]->output();
+    }
+    server.Signal(SIGCONT);
+    const auto begin = steady_clock::now();
+    for (size_t i = 0; i < names.size(); ++i) {
+      EXPECT_TRUE(IsServedSoon(names[i])) << robots[i]->output();
+    }
+    EXPECT_LT(steady_clock::now() - begin, seconds(15));
+    std::this_thread::sleep_for(seconds(3));
+    EXPECT_LE(ProcessesWith(place_).size(), most_processes_);
+    EXPECT_EQ(CountOf("is served", server.output()), 3) << server.output();
+    EXPECT_EQ(CountOf("could not be connected", server.output()), 0) << server.output();
+    for (const auto& robot : robots) End(*robot);
+    for (const std::string& name : names) ExpectAllAnswered(name, 15);
+  }
+
+  const fs::path place_ = World::folder_ / "tmp";
+  size_t most_processes_ = 4;  // of three robots and a server
+};
+
+class SlowTcpFaults : public Faults<TcpTest> {
+ protected:
+  SlowTcpFaults() { before_server_ = {"env", "TMPDIR=" + place_.string()}; }
+
+  Arguments ToServer() const override { return TcpTest::ToServer(); }
+};
+
+TEST_F(SlowTcpFaults, AServerThatWasStoppedForHalfAMinuteServesAgain) {
+  const auto server = StartServer();
+  StopFor30Seconds(*server);
+  End(*server);
+  ExpectNothingLeft();
+}
+
+class SlowApartFaults : public Faults<ApartTest> {
+ protected:
+  static constexpr int kTimes = 5;
+
+  // The three robots' programs and the server, each robot's two children, and Open MPI's own.
+  SlowApartFaults() { most_processes_ = 4 + 2 * 3 * 2; }
+
+  Arguments ToServer() const override {
+    return {"--server", "mpi:lab", "--name-server", folder_ / "name-server"};
+  }
+
+  std::unique_ptr<Process> StartServer() const { return ApartTest::StartServer({}, Environment()); }
+
+  // Robots and a server; `fault` is made again and again, and the robot answers all frames.
+  void Repeat(const std::function<void(std::unique_ptr<Process>& server)>& fault) {
+    auto server = StartServer();
+    const auto robot = StartRobot("survivor", Remotely());
+    ASSERT_TRUE(IsServedSoon("survivor")) << robot->output();
+    for (int i = 0; i < kTimes && !testing::Test::HasFailure(); ++i) {
+      SCOPED_TRACE(i);
+      fault(server);
+      EXPECT_TRUE(IsServedSoon("survivor")) << robot->output() << server->output();
+    }
+    End(*robot);
+    End(*server);
+    ExpectAllAnswered("survivor", 0);
+    ExpectNothingLeft();
+  }
+
+  std::unique_ptr<Process> other_;
+};
+
+TEST_F(SlowApartFaults, AServerThatWasStoppedForHalfAMinuteServesAgain) {
+  const auto server = StartServer();
+  StopFor30Seconds(*server);
+  End(*server);
+  ExpectNothingLeft();
+}
+
+TEST_F(SlowApartFaults, AServerIsKilledAndStartedAgain) {
+  Repeat([&](std::unique_ptr<Process>& server) {
+    server->Signal(SIGKILL);
+    EXPECT_TRUE(IsAloneSoon("survivor"));
+    server = StartServer();
+  });
+}
+
+TEST_F(SlowApartFaults, AServerIsStoppedAndGoesOn) {
+  Repeat([&](std::unique_ptr<Process>& server) {
+    server->Signal(SIGSTOP);
+    EXPECT_TRUE(IsAloneSoon("survivor"));
+    std::this_thread::sleep_for(seconds(3));
+    server->Signal(SIGCONT);
+  });
+}
+
+TEST_F(SlowApartFaults, AnotherRobotIsKilledAndStartedAgain) {
+  int others = 0;
+  Repeat([&](std::unique_ptr<Process>&) {
+    const std::string name = "other" + std::to_string(++others);
+    other_ = StartRobot(name, Split());
+    EXPECT_TRUE(IsServedSoon(name)) << other_->output();
+    other_->Signal(SIGKILL);
+    other_->Wait(kLong);
+  });
+}
+
+TEST_F(SlowApartFaults, TheNameServerIsKilledAndStartedAgain) {
+  Repeat([&](std::unique_ptr<Process>& server) {
+    KillNameServer();
+    std::this_thread::sleep_for(seconds(1));
+    EXPECT_TRUE(IsServedSoon("survivor")) << "a connection needs it no more";
+    server->Signal(SIGKILL);  // the robot looks for another in vain
+    EXPECT_TRUE(IsAloneSoon("survivor"));
+    std::this_thread::sleep_for(seconds(2));
+    NameServer("start");
+    server = StartServer();
+  });
+}
+
+}  // namespace
+}  // namespace cacheinf
