@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/error.h"
 #include "common/exec/frame_decision.h"
-#include "common/model/graph/geometry.h"
 
 namespace cacheinf {
 namespace {
@@ -47,19 +45,12 @@ void SplitWalk::Begin(const FrameDecision& decision, const std::vector<Cut>& cut
 
 void SplitWalk::Follow(const FrameDecision& decision, const std::vector<Cut>& cuts,
                        const ChangePolicy& policy) {
-  policy_ = policy;
-  Compile(decision, cuts);
+  rows_ = compiler_.Compile(cuts, decision.robot_rows);
   state_.BeginFrame(decision, {}, policy, &rows_[side_]);
   state_.Abandon();
 }
 
 void SplitWalk::Compile(const FrameDecision& decision, const std::vector<Cut>& cuts) {
-  const Graph& graph = state_.graph();
-  const Value& input = graph.value(graph.inputs.front());
-  const ConstMaskView changed = decision.changed;
-  if (changed.height != HeightOf(input) || changed.width != WidthOf(input)) {
-    throw InputError("the masks are not of the model's picture");
-  }
   rows_ = compiler_.Compile(cuts, decision.robot_rows);
   outgoing_.clear();
   next_outgoing_ = 0;

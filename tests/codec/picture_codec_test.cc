@@ -55,6 +55,7 @@ std::string EncoderError(const std::string& text) {
 TEST(PictureCodecTest, ATextNamesACodec) {
   EXPECT_EQ(ParsePictureCodec("raw").kind, PictureCodecKind::kRaw);
   EXPECT_EQ(ParsePictureCodec("jpeg").jpeg_quality, 85);
+  EXPECT_EQ(ParsePictureCodec("jpeg:1").jpeg_quality, 1);
   EXPECT_EQ(ParsePictureCodec("jpeg:100").jpeg_quality, 100);
   EXPECT_EQ(ParsePictureCodec("blocks").jpeg_quality, 90);
   EXPECT_FALSE(ParsePictureCodec("blocks:50").is_lossless());

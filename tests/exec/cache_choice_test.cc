@@ -133,6 +133,15 @@ TEST(CacheChoiceTest, WhatIsRequiredIsKept) {
   EXPECT_TRUE(StemOutputs(graph, 0).empty());
 }
 
+TEST(StemTest, EndsBeforeAnOperatorThatIsNotLocal) {
+  Graph graph;
+  const ValueId input = graph.AddInput("in", {1, 4, 8, 8});
+  const ValueId first = AddLayer(graph, "first", input, 4, 3);
+  const ValueId mixed = graph.AddOne("mixed", op::MatMul{}, {first, first});
+  graph.outputs = {AddLayer(graph, "second", mixed, 4, 3)};
+  EXPECT_EQ(StemOutputs(graph, 2), std::vector<ValueId>{first});
+}
+
 // Three 3x3 convolutions on a map of 100x100; a square of 32x32 changes.
 TEST(CacheChoiceTest, ExpectedWorkCountsGrowthAndHalos) {
   Graph graph;

@@ -287,6 +287,10 @@ TEST(MoveOptionsTest, WhatCannotMoveSaysSo) {
   EXPECT_THROW(InsideState::Move(*state, Shifted(1, 0)), std::logic_error);
   EXPECT_FALSE(InsideState::Settle(*state));
   EXPECT_THROW(MakeReferenceState(graph, {{}, Keep::kListed, true}), std::invalid_argument);
+  const bool trades = true;
+  EXPECT_THROW(MakeReferenceState(graph, {{}, Keep::kAll, true, trades}), std::invalid_argument);
+  EXPECT_THROW(MakeReferenceState(graph, {{}, Keep::kListed, false, trades}),
+               std::invalid_argument);
 }
 
 }  // namespace

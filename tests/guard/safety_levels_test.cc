@@ -80,7 +80,8 @@ TEST(SafetyLevelsTest, GoesBackUpOnlyAfterGoodSamplesInARow) {
   EXPECT_TRUE(levels.Add({0.95, 1}));
   EXPECT_EQ(levels.level(), Level::kShorterExpiry);
   EXPECT_TRUE(levels.is_in_doubt());
-  EXPECT_EQ(AddTimes(levels, 3, 0.95), 1);
+  EXPECT_EQ(AddTimes(levels, 2, 0.95), 0);
+  EXPECT_TRUE(levels.Add({0.95, 1}));
   EXPECT_EQ(levels.level(), Level::kNormal);
 }
 

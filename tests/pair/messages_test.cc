@@ -75,6 +75,12 @@ TEST(MessagesTest, WhatALaterVersionAppendsToAGreetingIsLeft) {
     EXPECT_EQ(Decode(bytes, &hello).empty(), newest > kWire.newest);
     EXPECT_EQ(hello.token, 5u);
   }
+  for (const uint32_t wire : {kWire.newest, kWire.newest + 1}) {
+    std::vector<uint8_t> bytes = Encode(Welcome{.wire = wire});
+    bytes.push_back(1);
+    Welcome welcome;
+    EXPECT_EQ(Decode(bytes, &welcome).empty(), wire > kWire.newest);
+  }
   // Where no version is common, only the versions are read.
   Hello hello;
   std::vector<uint8_t> bytes = Encode(Hello{.speaks = {kWire.newest + 1, kWire.newest + 2}});

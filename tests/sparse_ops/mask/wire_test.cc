@@ -165,7 +165,7 @@ TEST(MaskWireTest, MalformedPayloadsAreRefusedAndLeaveTheMaskAsItWas) {
       {Message(2, std::string("\5\1\0\1", 4)), wrong_runs},    // two runs that touch
       {Message(2, "\x85"), wrong_runs},                        // a number without its end
       {Message(2, std::string("\x85\x00\1", 3)), wrong_runs},  // a number longer than need be
-      {Message(2, "\x80\x80\x80\x80\x80\x01\1"), wrong_runs},  // a number of too many digits
+      {Message(2, "\x80\x80\x80\x80\x80\x01"), wrong_runs},    // a number of too many digits
       {Message(2, "\xd2\1\1"), wrong_runs},                    // begins behind the last pixel
       {Message(2, "\xd1\1\2"), wrong_runs},                    // ends behind the last pixel
       {Message(2, "\5\xff\xff\xff\xff\x7f"), wrong_runs},      // ends far behind it
