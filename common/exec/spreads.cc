@@ -13,7 +13,9 @@ namespace {
 constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
-constexpr double kLeastSteps = 1.0;  // of an 8-bit map: numbers on an edge may fall to either side
+// Of an 8-bit map: a number on an edge falls to either side, and such a step is to be no change at
+// the usual threshold, a tenth of a spread.
+constexpr double kLeastSteps = 10.0;
 
 // The pixels to look at, few enough that the next frame does not wait for long.
 Mask SomePixelsOf(int height, int width) {

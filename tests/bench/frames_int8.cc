@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -18,6 +19,7 @@
 #include "common/base/clock.h"
 #include "common/config/configured_model.h"
 #include "common/config/model_setup.h"
+#include "common/reuse/reuse_timing.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/clips.h"
@@ -48,17 +50,39 @@ struct Given {
   AnswerContent content;
   OutputNumbers numbers;
   double ms = 0;
+  double work = 0;  // of the answer, as a share of a dense frame's
 };
 
-Given AnswerOf(Robot& robot, const Frame& frame) {
-  Given given;
-  Answer answer = robot.Process(frame);
-  ReadOutputs(robot.outputs(), given.numbers);
-  given.content = std::move(answer.content);
-  given.ms = Milliseconds(answer.latency());
-  robot.Refresh(frame);
-  return given;
-}
+// A robot that knows by the clock whether reuse pays, as LiveRobot does.
+class TimedRobot {
+ public:
+  TimedRobot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config)
+      : robot_(std::move(model), config, clock_) {}
+
+  Given AnswerOf(const Frame& frame) {
+    Given given;
+    Answer answer = robot_.Process(frame, {.is_slow = timing_.is_slow()});
+    ReadOutputs(robot_.outputs(), given.numbers);
+    given.content = std::move(answer.content);
+    given.ms = Milliseconds(answer.latency());
+    given.work = answer.work ? answer.work->share : 1.0;
+    const auto refresh = robot_.Refresh(frame);
+    const auto refresh_took = refresh ? refresh->took : std::chrono::nanoseconds(0);
+    if (answer.work) {
+      timing_.Note(*answer.work, answer.times.compute, refresh_took, frame.index);
+    }
+    return given;
+  }
+
+  double memory_mb() const {
+    return static_cast<double>(robot_.state().memory().arena_bytes) / kMegabyte;
+  }
+
+ private:
+  SteadyClock clock_;
+  Robot robot_;
+  ReuseTiming timing_;
+};
 
 RobotConfig Dense(RobotConfig config) {
   config.mode = RobotConfig::Mode::kDense;
@@ -80,11 +104,13 @@ RobotConfig Fixed(RobotConfig config) {
 // What is measured of a clip, beside fp32 dense frames.
 struct Contender {
   std::string name;
-  std::unique_ptr<Robot> robot = {};
+  std::unique_ptr<TimedRobot> robot = {};
   std::unique_ptr<Worker> worker = {};  // a rival, which computes a fixed picture
   int every = 0;                        // answers of fp32 dense frames are repeated
   Samples ratios = {};
+  Samples int8_ratios = {};  // to dense frames of 8 bits
   Samples ms = {};
+  std::vector<double> work = {};
   Agreement agreement = {};
   std::optional<Given> kept = {};
   double memory_mb = 0;
@@ -165,25 +191,30 @@ void AddRivals(const Network& network, int threads, const fs::path& folder,
   }
 }
 
-// Gives every contender a turn at the frame, after the fp32 network's.
-void TakeTurns(const Frame& frame, size_t number, bool counts, Robot& dense,
+// Gives every contender a turn at the frame, after the fp32 network's. The first is int8 dense.
+void TakeTurns(const Frame& frame, size_t number, bool counts, TimedRobot& dense,
                std::vector<Contender>& contenders) {
-  const Given expected = AnswerOf(dense, frame);
+  const Given expected = dense.AnswerOf(frame);
+  double int8_ms = 0;
   for (Contender& contender : contenders) {
     Given given;
     if (contender.worker) {
       given.ms = contender.worker->Time(1).front();
+      given.work = 1;
     } else if (contender.robot) {
-      given = AnswerOf(*contender.robot, frame);
+      given = contender.robot->AnswerOf(frame);
     } else if (number % static_cast<size_t>(contender.every) == 0) {
       given = *(contender.kept = expected);
     } else {
       given = *contender.kept;
-      given.ms = 0;
+      given.ms = given.work = 0;
     }
+    if (&contender == &contenders.front()) int8_ms = given.ms;
     if (!counts) continue;
     contender.ms.ms.push_back(given.ms);
+    contender.work.push_back(given.work);
     contender.ratios.ms.push_back(given.ms / expected.ms);
+    contender.int8_ratios.ms.push_back(given.ms / int8_ms);
     if (!contender.worker) {
       contender.agreement.Add(given.content, given.numbers, expected.content, expected.numbers);
     }
@@ -198,34 +229,28 @@ double Mean(const std::vector<double>& values) {
 
 void MeasureClip(const Network& network, const std::string& clip, int threads,
                  const BenchOptions& options, BenchReport* report) {
-  const SteadyClock clock;
   const std::vector<Frame> frames = ReadFrames(clip, options.full ? kFramesInFull : kFrames);
   if (frames.size() < 8) return report->AddNote(clip + " has fewer than eight frames");
   const TemporaryFolder folder;
   std::vector<Contender> contenders;
-  const auto add = [&](const std::string& name, const RobotConfig& config) {
+  const auto add = [&](const std::string& name, std::shared_ptr<const CompiledModel> model,
+                       const RobotConfig& config) {
     Contender contender{name};
-    contender.robot = std::make_unique<Robot>(network.int8_model, config, clock);
-    contender.memory_mb =
-        static_cast<double>(contender.robot->state().memory().arena_bytes) / kMegabyte;
+    contender.robot = std::make_unique<TimedRobot>(std::move(model), config);
+    contender.memory_mb = contender.robot->memory_mb();
     contenders.push_back(std::move(contender));
   };
-  add("int8 dense", Dense(network.int8));
-  add("int8 cache", Cached(network.int8));
-  add("int8 fixed", Fixed(network.int8));
+  add("int8 dense", network.int8_model, Dense(network.int8));
+  add("int8 cache", network.int8_model, Cached(network.int8));
+  add("int8 fixed", network.int8_model, Fixed(network.int8));
   std::cerr << ClipName(clip) << ": calibrating\n";
   const auto calibrated = Calibrated(network, clip, static_cast<int>(frames.size()), folder.path());
   if (calibrated) {
-    add("int8 calibrated", *calibrated);
+    add("int8 calibrated", network.int8_model, *calibrated);
   } else {
     report->AddNote(ClipName(clip) + ": calibration finds nothing that is quicker than dense runs");
   }
-  {
-    Contender cached{"fp32 cache"};
-    cached.robot = std::make_unique<Robot>(network.fp32_model, Cached(network.fp32), clock);
-    cached.memory_mb = static_cast<double>(cached.robot->state().memory().arena_bytes) / kMegabyte;
-    contenders.push_back(std::move(cached));
-  }
+  add("fp32 cache", network.fp32_model, Cached(network.fp32));
   for (const int every : kRepeats) {
     Contender repeated{"fp32 every-" + std::to_string(every)};
     repeated.every = every;
@@ -233,7 +258,7 @@ void MeasureClip(const Network& network, const std::string& clip, int threads,
   }
   AddRivals(network, threads, folder.path(), options, &contenders, report);
 
-  Robot dense(network.fp32_model, Dense(network.fp32), clock);
+  TimedRobot dense(network.fp32_model, Dense(network.fp32));
   std::cerr << ClipName(clip) << ": " << frames.size() << " frames\n";
   for (size_t i = 0; i < frames.size(); ++i) {
     TakeTurns(frames[i], i, i >= frames.size() / 2, dense, contenders);
@@ -250,6 +275,9 @@ void MeasureClip(const Network& network, const std::string& clip, int threads,
          {"p95_ms", contender.ms.Quantile(0.95)},
          {"median_of_fp32_dense", contender.ratios.Median()},
          {"mean_of_fp32_dense", Mean(contender.ratios.ms)},
+         {"median_of_int8_dense", contender.int8_ratios.Median()},
+         {"mean_of_int8_dense", Mean(contender.int8_ratios.ms)},
+         {"work", Mean(contender.work)},
          {"agreement", contender.worker ? nlohmann::ordered_json() : NumberOrNull(value)},
          {"metric", contender.worker ? "-" : metric},
          {"memory_mb", contender.memory_mb}});

@@ -169,7 +169,7 @@ TEST_P(EightBitTest, SpreadsAreThoseOfTheNumbersInSteps) {
       double mean = 0;
       for (const double variance : variances) mean += variance;
       mean /= static_cast<double>(variances.size());
-      const double least = std::max(0.1 * std::sqrt(mean), 1.0);
+      const double least = std::max(0.1 * std::sqrt(mean), 10.0);
       const double larger = std::sqrt(4.0 * static_cast<double>(map.shape[1]) / map.channels);
       for (int c = 0; c < map.channels; ++c) {
         const double spread = std::max(std::sqrt(variances[static_cast<size_t>(c)]), least);
