@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kWholeFrames = 5;
 constexpr std::chrono::milliseconds kLeast(2);
+// A little longer for much less work is no loss.
+constexpr double kSlow = 1.1;
 // An answer this much quicker is worth a refresh after it.
 constexpr double kQuicker = 0.9;
 constexpr double kSlowAgainstFirst = 2.0 / 3;
@@ -32,7 +34,7 @@ void ReuseTiming::Note(const FrameWork& work, Time took, Time refresh_took, int6
   if (whole_.empty()) return;
   const bool is_quick = whole_.size() == 1
                             ? took <= kSlowAgainstFirst * Whole()
-                            : took <= kQuicker * Whole() || took + refresh_took <= Whole();
+                            : took <= kQuicker * Whole() || took + refresh_took <= kSlow * Whole();
   if (took < kLeast || is_quick) {
     if (has_warned_ && ++quick_ == kForLong) {
       has_warned_ = false;

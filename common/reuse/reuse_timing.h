@@ -12,8 +12,8 @@ namespace cacheinf {
 // Knows by the clock whether reuse pays: kernels that compute some pixels take longer for each than
 // those that compute all, and how much longer depends on the network.
 //
-// A frame in which something was reused is slow if it takes more than the median of the last whole
-// ones, or if it does with the refresh after it and its answer is hardly quicker (.9).
+// A frame in which something was reused is slow if it takes more than 1.1 times the median of the
+// last whole ones, or if it does with the refresh after it and its answer is hardly quicker (.9).
 // While only the first is known, whose memory was new, two thirds of that are the
 // limit: then a whole frame follows, and more is known. Frames of less than 2 ms are never slow.
 // Two slow frames in a row are a cause to rest; after a rest one is.
