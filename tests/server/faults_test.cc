@@ -48,7 +48,8 @@ std::vector<std::string> ProcessesWith(const std::string& text) {
     const std::string command = Contents(process.path() / "cmdline");
     const bool has_it = command.find(text) != command.npos ||
                         Contents(process.path() / "environ").find(text) != std::string::npos;
-    if (has_it && !command.empty()) found.push_back(name + " " + command.c_str());
+    if (!has_it || command.empty()) continue;
+    found.push_back(name + " " + command.substr(0, command.find('\0')));
   }
   return found;
 }
