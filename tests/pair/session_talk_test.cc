@@ -553,7 +553,7 @@ TEST_F(ServersThatHang, AreLeftSoonAfterTheyWereAskedForSomething) {
   const auto left_after_ms = [&](const WireVersions& speaks, bool hangs, bool asks) {
     world.Connect("20mbit,3ms", speaks);
     world.AnswerUntilReady();
-    Pass(world, seconds(2), false);
+    Pass(world, std::chrono::seconds(2), false);
     if (asks) world.connection().ProbeLink();
     return LeftAfterMs(world, hangs);
   };
