@@ -44,6 +44,7 @@ namespace cacheinf {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 TEST_F(SessionTest, AServerNeedsNothingButAModelOnTheRobot) {
   SessionWorld world(Yolo(), folder_);
@@ -553,7 +554,7 @@ TEST_F(ServersThatHang, AreLeftSoonAfterTheyWereAskedForSomething) {
   const auto left_after_ms = [&](const WireVersions& speaks, bool hangs, bool asks) {
     world.Connect("20mbit,3ms", speaks);
     world.AnswerUntilReady();
-    Pass(world, std::chrono::seconds(2), false);
+    Pass(world, seconds(2), false);
     if (asks) world.connection().ProbeLink();
     return LeftAfterMs(world, hangs);
   };
