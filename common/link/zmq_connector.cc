@@ -191,8 +191,7 @@ std::string ZmqConnector::State::Failure() {
         if (attempt->is_through) return "the server at " + where + " ended the connection";
         return "no handshake with what listens at " + where + ": " +
                (keys ? "it hangs, it is no server of CacheInf, it does not list this robot's key, "
-                       "it "
-                       "has another key than --server-key says, or it has none"
+                       "it has another key than --server-key says, or it has none"
                      : "it hangs, it is no server of CacheInf, or it wants keys");
     }
   }
