@@ -109,7 +109,7 @@ class ModuleTest(unittest.TestCase):
         self.assert_same_as_program(demo(mode="dense"))
 
     def test_cached_answers_are_the_program_s(self):
-        lines = self.assert_same_as_program(demo(mode="cache", guard={"share": 0.2}))
+        lines = self.assert_same_as_program(demo("1x3x48x64", mode="cache", guard={"share": 0.2}))
         self.assertLess(json.loads(lines[-1])["work"], 1, "nothing was reused: a weak test")
 
     def test_tracked_answers_are_the_program_s(self):
