@@ -150,7 +150,7 @@ class FrameExecutor {
   // Holds what is kept: of the last frame that Reuse decided.
   const ModelState& state() const { return state_; }
 
-  // Why there is no server, in one sentence; empty if there is one, or nothing is known.
+  // Why no server can take frames, in one sentence; empty if one can, or nothing is known.
   std::string WhyNoServer() const { return server_ ? server_->problem() : ""; }
 
   // Returns nothing if there is no connection to a server.

@@ -17,12 +17,13 @@ FrameLoop::Time FromMs(double milliseconds) {
 }  // namespace
 
 FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
-                     HandOut hand_out, Idle idle, std::function<void()> between)
+                     HandOut hand_out, HandOut overtaken, Idle idle, std::function<void()> between)
     : source_(source),
       deadline_(FromMs(deadline_ms)),
       clock_(clock),
       waited_(std::move(waited)),
       hand_out_(std::move(hand_out)),
+      overtaken_(std::move(overtaken)),
       idle_(std::move(idle)),
       between_(std::move(between)) {}
 
@@ -68,7 +69,7 @@ void FrameLoop::LookAround(Robot& robot) {
   last_look_ = now;
   if (!is_answered_ && IsDue(due_)) {
     is_answered_ = true;
-    Move(robot, *current_, /*is_last=*/false);
+    (void)Move(robot, *current_);
   }
   AnswerWaiting(robot, /*all=*/false);
 }
@@ -78,15 +79,14 @@ void FrameLoop::LookAround(Robot& robot) {
 void FrameLoop::AnswerWaiting(Robot& robot, bool all) {
   while (!waiting_.empty()) {
     Waiting& newest = waiting_.back();
-    if (!newest.is_answered && IsDue(newest.due)) {
-      newest.is_answered = true;
-      Move(robot, newest.frame, /*is_last=*/false);
-    }
+    if (!newest.is_answered && IsDue(newest.due)) AnswerOne(robot, newest);
     if (waiting_.size() == 1) return;
-    const Waiting& oldest = waiting_.front();
+    Waiting& oldest = waiting_.front();
     const bool must_go = all || waiting_.size() > kMostWaiting || IsDue(oldest.due);
     if (!oldest.is_answered && !must_go) return;
-    if (!oldest.is_answered) Move(robot, oldest.frame, /*is_last=*/true);
+    if (!oldest.is_answered) AnswerOne(robot, oldest);
+    if (!oldest.moved) ++dropped_;
+    if (oldest.moved && overtaken_) overtaken_(oldest.frame, *oldest.moved);
     waiting_.pop_front();
   }
 }
@@ -109,13 +109,19 @@ void FrameLoop::TakeNewer() {
   newest.due = clock_.Now() + deadline_ - waited_(newest.frame);
 }
 
-void FrameLoop::Move(Robot& robot, const Frame& frame, bool is_last) {
-  const std::optional<Answer> answer = robot.Moved(frame, waited_(frame));
-  if (!answer && is_last) ++dropped_;
-  if (!answer) return;
-  hand_out_(frame, *answer, is_last);
+void FrameLoop::AnswerOne(Robot& robot, Waiting& waiting) {
+  waiting.is_answered = true;
+  waiting.moved = Move(robot, waiting.frame);
+}
+
+// Nothing if there is no answer to move.
+std::optional<Answer> FrameLoop::Move(Robot& robot, const Frame& frame) {
+  std::optional<Answer> answer = robot.Moved(frame, waited_(frame));
+  if (!answer) return answer;
+  hand_out_(frame, *answer);
   const Time now = clock_.Now();
   moving_ = now - std::exchange(last_look_, now);
+  return answer;
 }
 
 // When the next moved answer must be made, or a newer frame may have come.

@@ -37,15 +37,16 @@ class FrameLoop {
   // How long a frame has waited since its stamp; 0 for one of a record, whose deadline counts from
   // Begin.
   using Waited = std::function<Time(const Frame& frame)>;
-  // Takes a moved answer; `is_last`: the frame gets no other.
-  using HandOut = std::function<void(const Frame& frame, const Answer& answer, bool is_last)>;
+  // Takes a moved answer.
+  using HandOut = std::function<void(const Frame& frame, const Answer& answer)>;
   // Takes a short step of work that no frame waits for; returns false if there is none.
   using Idle = std::function<bool()>;
 
-  // Source and clock must outlive this. `deadline_ms` 0: none. `between` is called between two
-  // steps of Finish.
+  // Source and clock must outlive this. `deadline_ms` 0: none. `overtaken` is told of each moved
+  // answer, once, that its frame gets no other; `between` is called between two steps of Finish.
   FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
-            HandOut hand_out, Idle idle = {}, std::function<void()> between = {});
+            HandOut hand_out, HandOut overtaken = {}, Idle idle = {},
+            std::function<void()> between = {});
 
   // Returns the next frame to compute, and tells the robot how often a live one comes. Waits for
   // it, in idle steps; a record waits for these.
@@ -63,20 +64,22 @@ class FrameLoop {
   // Call it after a wait, in which nobody had to look.
   void EndWait() { last_look_ = clock_.Now(); }
 
-  // Frames that a newer one overtook before there was an answer to move.
+  // Frames that a newer one overtook while there was no answer to move.
   int64_t dropped() const { return dropped_; }
 
  private:
   struct Waiting {
     Frame frame;
     Time due{};
-    bool is_answered = false;
+    bool is_answered = false;  // or there was no answer to move when it was due
+    std::optional<Answer> moved = {};
   };
 
   std::optional<Frame> Take();
   void TakeNewer();
   void AnswerWaiting(Robot& robot, bool all);
-  void Move(Robot& robot, const Frame& frame, bool is_last);
+  std::optional<Answer> Move(Robot& robot, const Frame& frame);
+  void AnswerOne(Robot& robot, Waiting& waiting);
   Time LookAt() const;
   // As of the last look or move.
   bool IsDue(Time due) const { return due <= last_look_ + margin(); }
@@ -87,6 +90,7 @@ class FrameLoop {
   const Clock& clock_;
   const Waited waited_;
   const HandOut hand_out_;
+  const HandOut overtaken_;
   const Idle idle_;
   const std::function<void()> between_;
   const Frame* current_ = nullptr;  // that is computed

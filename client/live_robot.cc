@@ -129,9 +129,10 @@ LiveRobot::LiveRobot(const RobotConfig& config, RobotModels& models, FrameQueue&
       loop_(
           source, config.deadline_ms, clock,
           [this](const Frame& frame) { return TimeWaited(frame); },
-          [this](const Frame& frame, const Answer& answer, bool is_only_one) {
-            observer_.PublishMoved(frame, answer, is_only_one);
+          [this](const Frame& frame, const Answer& answer) {
+            observer_.PublishMoved(frame, answer);
           },
+          [this](const Frame& frame, const Answer& answer) { observer_.KeepMoved(frame, answer); },
           [this] { return TakeIdleStep(); }, [this] { observer_.LookElsewhere(); }),
       guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock) {
   WarnOfWhatHasNoEffect(config);

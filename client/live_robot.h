@@ -82,8 +82,10 @@ class FrameObserver {
   virtual Verdict Before(const Frame& /*frame*/, const Verdict& wanted) { return wanted; }
   virtual void Skip(const Frame& frame, const std::string& reason) = 0;
 
-  // Hands an answer out. PublishMoved's is the only one that the frame gets, or comes first.
-  virtual void PublishMoved(const Frame& frame, const Answer& answer, bool is_only_one) = 0;
+  // Hands an answer out. PublishMoved's comes before the frame's own, or is the only one: then
+  // KeepMoved says so, once a newer frame has overtaken it.
+  virtual void PublishMoved(const Frame& frame, const Answer& answer) = 0;
+  virtual void KeepMoved(const Frame& /*frame*/, const Answer& /*answer*/) {}
   virtual void Publish(const Frame& frame, const Answer& answer) = 0;
 
   // Once Publish is over, while the robot still holds the frame's outputs.

@@ -163,7 +163,7 @@ class Robot {
   // Why the last frame's plan was taken, in one line; empty without a schedule.
   std::string WhyPlan() const;
 
-  // Why there is no server, in one sentence; empty if there is one, or nothing is known.
+  // Why no server can take frames, in one sentence; empty if one can, or nothing is known.
   std::string WhyNoServer() const;
 
   // Returns nothing if there is no connection to a server.

@@ -91,7 +91,8 @@ struct ServerPeer::Server {
   WireVersions speaks = kWire;  // on the next connection
   Reconnection reconnection;
   std::optional<std::chrono::nanoseconds> ready_since = {};  // while it is not the current one
-  std::string problem;                                       // the last one reported
+  std::string problem;                                       // in connecting, as reported
+  std::string loss;                                          // why the last connection ended
   std::optional<message::Schedule> schedule;                 // its last one
 
   bool is_there() const { return connection && connection->fault().empty(); }
@@ -162,12 +163,14 @@ ServerConnection* ServerPeer::Poll() {
   return &*current_->connection;
 }
 
-const std::string& ServerPeer::problem() const {
-  static const std::string kNone;
-  if (current_ != nullptr) return kNone;
-  const auto troubled =
-      std::ranges::find_if(servers_, [](const auto& server) { return !server->problem.empty(); });
-  return troubled == servers_.end() ? kNone : (*troubled)->problem;
+std::string ServerPeer::problem() const {
+  if (current_ != nullptr) return current_->connection->ModelOnItsWay();
+  for (const auto& why : {&Server::problem, &Server::loss}) {
+    for (const auto& server : servers_) {
+      if (!((*server).*why).empty()) return (*server).*why;
+    }
+  }
+  return "";
 }
 
 std::string ServerPeer::At(const Server& server) const {
@@ -255,6 +258,7 @@ void ServerPeer::NoteLoss(Server& server) {
       servers_, [&](const auto& other) { return other.get() != &server && other->has_model(); });
   LogWarning(fmt::format("the server is lost{}, the robot {}: {}", At(server),
                          has_other ? "has another" : "answers alone", server.connection->fault()));
+  server.loss = server.connection->fault();
   server.reconnection.NoteEnd(clock_.Now(), server.connection->has_refused());
 }
 

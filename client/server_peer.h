@@ -48,8 +48,8 @@ class ServerPeer {
   // Call between frames. Returns a new connection or null; never waits.
   ServerConnection* Poll();
 
-  // Why there is no server, in one sentence; empty if there is one, or nothing is known.
-  const std::string& problem() const;
+  // Why no server can take frames, in one sentence; empty if one can, or nothing is known.
+  std::string problem() const;
 
   // Asks every server for a schedule, now or when it is met (ServerConnection::AskForSchedule).
   void AskForSchedule(message::Settings settings, std::string robot_profile);

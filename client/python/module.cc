@@ -244,7 +244,7 @@ class WaitingRobot final : private FrameObserver {
     }
   }
 
-  void PublishMoved(const Frame& /*frame*/, const Answer& answer, bool /*is_only_one*/) override {
+  void PublishMoved(const Frame& /*frame*/, const Answer& answer) override {
     std::string line = ToJsonLine(answer, robot_->robot().reader());
     {
       const std::lock_guard lock(mutex_);

@@ -220,7 +220,7 @@ class RobotNode::Cameras::Camera final : public FrameObserver {
   const std::string& name() const { return name_; }
 
   void Skip(const Frame& frame, const std::string& reason) override;
-  void PublishMoved(const Frame& frame, const Answer& answer, bool is_only_one) override;
+  void PublishMoved(const Frame& frame, const Answer& answer) override;
   void Publish(const Frame& frame, const Answer& answer) override;
   void LookElsewhere() override { node_.LookAround(this); }
 
@@ -284,8 +284,7 @@ void RobotNode::Cameras::Camera::Skip(const Frame& frame, const std::string& rea
   End(frame.index, /*counts=*/false);
 }
 
-void RobotNode::Cameras::Camera::PublishMoved(const Frame& frame, const Answer& answer,
-                                              bool /*is_only_one*/) {
+void RobotNode::Cameras::Camera::PublishMoved(const Frame& frame, const Answer& answer) {
   NodeAnswer shown = Show(frame, answer);
   {
     const std::lock_guard lock(node_.mutex_);

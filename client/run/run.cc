@@ -113,7 +113,7 @@ class Publisher {
   // Reads all it needs from the robot before writing anything: reading may lose a GPU. Of a frame's
   // answers, and of frames that a later one overtook, a video shows the first.
   void Publish(const Frame& frame, const Answer& answer) {
-    if (dump_ && !answer.is_moved) dump_->Write(answer.frame, robot_.outputs());
+    if (dump_ && !answer.is_moved) Dump(answer.frame);
     std::optional<ClassMap> recomputed;
     const bool draws = overlay_ || !picture_.empty();
     if (draws && !answer.is_moved) recomputed = robot_.recomputed();
@@ -132,6 +132,10 @@ class Publisher {
   // Call after the last frame. Returns what could not be written, in one sentence; empty: nothing.
   std::string Finish() {
     std::string gap = answers_ ? answers_->Gap() : "";
+    if (undumped_ > 0) {
+      gap += fmt::format("{}{}: the outputs of {} frames could not be written",
+                         gap.empty() ? "" : "; ", dump_->folder(), undumped_);
+    }
     const auto note = [&gap](const auto& write) {
       try {
         write();
@@ -150,10 +154,28 @@ class Publisher {
   }
 
  private:
+  // As with lines: a disk that took outputs before may have room again.
+  void Dump(int64_t frame) {
+    try {
+      dump_->Write(frame, robot_.outputs());
+      ++dumped_;
+      if (std::exchange(is_dump_full_, false)) LogInfo(dump_->folder() + ": written again");
+    } catch (const InputError& error) {
+      if (dumped_ == 0) throw;
+      ++undumped_;
+      if (!std::exchange(is_dump_full_, true)) {
+        LogWarning(fmt::format("{}; outputs are missing until they can be written", error.what()));
+      }
+    }
+  }
+
   const Robot& robot_;
   const std::string mode_;
   std::optional<LineFile> answers_;
   std::optional<OutputDump> dump_;
+  int64_t dumped_ = 0;    // frames
+  int64_t undumped_ = 0;  // frames that could not be
+  bool is_dump_full_ = false;
   std::optional<OverlayVideo> overlay_;
   int64_t drawn_ = -1;  // the last frame of the video
 
@@ -262,7 +284,7 @@ class Run final : public FrameObserver {
     if (summary_.frames == 0 && unfit_ > 0 && !is_interrupted) throw InputError(why_unfit_);
     if (summary_.server) {
       summary_.server->link = robot_.robot().link_statistics();
-      summary_.server->why_missed = robot_.robot().WhyNoServer();
+      summary_.server->why_alone = robot_.robot().WhyNoServer();
     }
     summary_.why_plan = robot_.robot().WhyPlan();
     summary_.unwritten = publisher_.Finish();
@@ -289,9 +311,13 @@ class Run final : public FrameObserver {
     if (unfit_++ == 0) why_unfit_ = reason;
   }
 
-  void PublishMoved(const Frame& frame, const Answer& answer, bool is_only_one) override {
+  void PublishMoved(const Frame& frame, const Answer& answer) override {
     publisher_.Publish(frame, answer);
-    summary_.AddMoved(answer, is_only_one);
+    ++summary_.moved;
+  }
+
+  void KeepMoved(const Frame& /*frame*/, const Answer& answer) override {
+    summary_.AddOvertaken(answer);
   }
 
   void Publish(const Frame& frame, const Answer& answer) override {

@@ -239,8 +239,10 @@ std::string ToText(const ServerShares& server) {
   std::string text = fmt::format("server   {} frames", server.frames);
   if (!server.missed.empty()) {
     text += fmt::format(", as no server was met at {}; the robot answered alone", server.missed);
-    if (!server.why_missed.empty()) text += ": " + server.why_missed;
+  } else if (!server.why_alone.empty()) {
+    text += "; at the end the robot answered alone";
   }
+  if (!server.why_alone.empty()) text += ": " + server.why_alone;
   if (server.frames > 0) {
     const auto frames = static_cast<double>(server.frames);
     text += fmt::format(
@@ -275,6 +277,7 @@ Json Describe(const ServerShares& server) {
       {"received_bytes", server.received_bytes},
       {"work", server.frames > 0 ? server.work_sum / static_cast<double>(server.frames) : 0}};
   AddTimes(server.times, kServerTimes, json);
+  if (!server.why_alone.empty()) json["why_alone"] = server.why_alone;
   if (!server.link) return json;
   json["link"] = {{"sent_wire_bytes", server.link->sent.wire},
                   {"received_wire_bytes", server.link->received.wire}};
@@ -321,9 +324,7 @@ void Summary::Add(const Answer& answer) {
   }
 }
 
-void Summary::AddMoved(const Answer& answer, bool is_only_one) {
-  ++moved;
-  if (!is_only_one) return;
+void Summary::AddOvertaken(const Answer& answer) {
   ++frames;
   ++overtaken;
   latency.Add(answer.latency());

@@ -60,7 +60,7 @@ struct ServerShares {
   NamedTimes times;                       // kServerTimes
   std::optional<ChannelStatistics> link;  // at the end; nothing if the server is gone
   std::string missed;                     // the address, as long as no server has been met there
-  std::string why_missed;                 // in one sentence; empty: nothing is known
+  std::string why_alone;                  // at the end, in one sentence; empty: nothing is known
 
   void Add(const ServerPart& part, const FrameTimes& frame);
 };
@@ -99,7 +99,7 @@ struct Summary {
   std::vector<std::optional<double>> agreement_of_older;
 
   void Add(const Answer& answer);
-  void AddMoved(const Answer& answer, bool is_only_one);
+  void AddOvertaken(const Answer& answer);  // the frame's only one, moved
   void Add(const Robot::Refreshed& refreshed);
 };
 

@@ -83,18 +83,29 @@ OutputDump::OutputDump(std::filesystem::path folder, const Graph& graph)
 }
 
 void OutputDump::Write(int64_t frame, const FrameOutputs& outputs) {
+  try {
+    for (size_t i = 0; i < names_.size(); ++i) Write(PathOf(frame, i), i, outputs);
+  } catch (const InputError&) {
+    std::error_code error;
+    for (size_t i = 0; i < names_.size(); ++i) std::filesystem::remove(PathOf(frame, i), error);
+    throw;
+  }
+}
+
+std::filesystem::path OutputDump::PathOf(int64_t frame, size_t output) const {
+  return folder_ / fmt::format("{:06}.{}.npy", frame, names_[output]);
+}
+
+void OutputDump::Write(const std::filesystem::path& path, size_t i, const FrameOutputs& outputs) {
   const Graph& graph = outputs.graph();
-  for (size_t i = 0; i < names_.size(); ++i) {
-    const Value& output = graph.value(graph.outputs[i]);
-    values_.resize(OutputCount(graph, i));
-    outputs.Read(i, values_.data());
-    const auto path = folder_ / fmt::format("{:06}.{}.npy", frame, names_[i]);
-    if (output.type == DataType::kInt64) {
-      const std::vector<int64_t> integers(values_.begin(), values_.end());
-      WriteNpy(path, output.shape, integers);
-    } else {
-      WriteNpy(path, output.shape, values_);
-    }
+  const Value& output = graph.value(graph.outputs[i]);
+  values_.resize(OutputCount(graph, i));
+  outputs.Read(i, values_.data());
+  if (output.type == DataType::kInt64) {
+    const std::vector<int64_t> integers(values_.begin(), values_.end());
+    WriteNpy(path, output.shape, integers);
+  } else {
+    WriteNpy(path, output.shape, values_);
   }
 }
 

@@ -52,9 +52,15 @@ class OutputDump {
   // Makes the folder. Throws InputError if that fails.
   OutputDump(std::filesystem::path folder, const Graph& graph);
 
-  void Write(int64_t frame, const FrameOutputs& outputs);  // throws InputError
+  // Writes all of a frame's outputs, or throws InputError and leaves none.
+  void Write(int64_t frame, const FrameOutputs& outputs);
+
+  std::string folder() const { return folder_.string(); }
 
  private:
+  std::filesystem::path PathOf(int64_t frame, size_t output) const;
+  void Write(const std::filesystem::path& path, size_t output, const FrameOutputs& outputs);
+
   std::filesystem::path folder_;
   std::vector<std::string> names_;  // of the outputs, in file names, all different
   std::vector<float> values_;

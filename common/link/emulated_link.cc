@@ -80,8 +80,11 @@ Emulation ParseEmulation(const std::string& text) {
     }
     emulation.slowdown = *times;
     link = text.substr(std::min(end + 1, text.size()));
+    if (link.empty() && end < text.size()) {
+      throw InputError("emulate \"", text, "\": no link such as 93mbit,3ms follows the comma");
+    }
   }
-  if (!link.empty() || end < text.size()) emulation.link = ParseLinkShape(link);
+  if (!link.empty()) emulation.link = ParseLinkShape(link);
   return emulation;
 }
 

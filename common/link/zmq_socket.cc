@@ -2,7 +2,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <stdexcept>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "common/link/link.h"
@@ -24,9 +27,20 @@ constexpr int kProbes = 3;
   throw std::runtime_error("ZeroMQ: " + what + ": " + zmq_strerror(zmq_errno()));
 }
 
+// Throws std::system_error if the system gives no two threads more. ZeroMQ takes two with a
+// context's first socket, and aborts if it cannot have them.
+void TryTwoThreads() {
+  const auto wait = [](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  };
+  const std::jthread first(wait);
+  const std::jthread second(wait);
+}
+
 }  // namespace
 
 ZmqContext MakeZmqContext() {
+  TryTwoThreads();
   ZmqContext context(zmq_ctx_new(), [](void* made) {
     while (made != nullptr && zmq_ctx_term(made) != 0 && zmq_errno() == EINTR) {
     }

@@ -138,6 +138,7 @@ std::string ServerConnection::Take(message::Welcome welcome) {
   arithmetic_ = Printable(welcome.arithmetic);
   step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
   if (step_ == Step::kHasModel) BeginWithModel();
+  if (step_ == Step::kGivesModel) LogInfo(ModelOnItsWay());
   return "";
 }
 
@@ -165,6 +166,15 @@ void ServerConnection::GiveModel() {
   if (given_ < model_.size || !channel_.IsFlushed()) return;
   step_ = Step::kHasModel;
   BeginWithModel();
+}
+
+std::string ServerConnection::ModelOnItsWay() const {
+  if (step_ != Step::kGivesModel) return "";
+  constexpr double kMegabyte = 1e6;
+  const uint64_t waiting = std::min(channel_.statistics().waiting_to_leave, given_);
+  return fmt::format("the model is on its way to the server, {:.1f} of {:.1f} MB have left",
+                     static_cast<double>(given_ - waiting) / kMegabyte,
+                     static_cast<double>(model_.size) / kMegabyte);
 }
 
 void ServerConnection::BeginWithModel() {

@@ -60,6 +60,9 @@ class ServerConnection {
 
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
 
+  // How much of the model has left, in a sentence, while that goes on; else empty.
+  std::string ModelOnItsWay() const;
+
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }
 

@@ -274,12 +274,12 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
   const auto waited = [&](const Frame& frame) { return clock.Now() - frame.stamp; };
   FrameLoop loop(
       camera, config.deadline_ms, clock, waited,
-      [&](const Frame& frame, const Answer& answer, bool) {
+      [&](const Frame& frame, const Answer& answer) {
         FrameCost cost;
         cost.content = std::make_shared<const AnswerContent>(answer.content);
         record.Add(frame, cost, /*is_computed=*/false);
       },
-      [&] { return robot.StandBy(); });
+      /*overtaken=*/{}, [&] { return robot.StandBy(); });
   while (!record.IsOver(length) && !stop()) {
     const std::optional<Frame> frame = loop.Next(robot);
     robot.Begin(*frame, {}, waited(*frame));

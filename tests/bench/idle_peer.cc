@@ -24,25 +24,30 @@ namespace cacheinf {
 namespace {
 
 constexpr int kFramesOfTheClip = 16;
-constexpr size_t kPairs = 20;
-constexpr double kTurnMs = 400;
+constexpr size_t kPairs = 16;
+constexpr double kTurnMs = 600;
 constexpr size_t kFewestFrames = 8;  // per turn
+// From a robot's first frame: a server that it has just met is not idle.
+constexpr double kSettleMs = 1500;
 
-// Milliseconds per frame of a new robot over this many frames of the clip, once it has begun. With
-// a server's address, it stays connected from before the first until after the last.
+// Milliseconds per frame of a new robot over this many frames of the clip, once all is settled.
+// With a server's address, it stays connected from before the first until after the last.
 double TurnMsPerFrame(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
                       const std::vector<Frame>& clip, size_t frames) {
-  constexpr size_t kToBegin = 4;
   const SteadyClock clock;
   Robot robot(model, config, clock);
-  std::chrono::nanoseconds begin{};
-  for (size_t i = 0; i < kToBegin + frames; ++i) {
-    if (i == kToBegin) begin = clock.Now();
-    Frame frame = clip[FrameOfClip(static_cast<int64_t>(i), clip.size())];
-    frame.index = static_cast<int64_t>(i);
+  int64_t next = 0;
+  const auto process_next = [&] {
+    Frame frame = clip[FrameOfClip(next, clip.size())];
+    frame.index = next++;
     robot.Process(frame);
     robot.Refresh(frame);
-  }
+  };
+  process_next();
+  std::chrono::nanoseconds begin = clock.Now();
+  while (Milliseconds(clock.Now() - begin) < kSettleMs) process_next();
+  begin = clock.Now();
+  for (size_t i = 0; i < frames; ++i) process_next();
   const double ms = Milliseconds(clock.Now() - begin) / static_cast<double>(frames);
   if (robot.link_statistics().has_value() == config.server.address.empty()) {
     throw std::runtime_error("the server was not there, or where it should not be");

@@ -381,6 +381,7 @@ TEST_F(ServerPeerTest, AServerThatRefusesIsAskedLessAndLessOften) {
   for (const int pause : {1, 2, 4, 8, 10, 10}) {
     MeetAndLose(peer);
     EXPECT_EQ(peer.Poll(), nullptr);
+    EXPECT_EQ(peer.problem(), "this server serves nobody");
     clock_.Advance(seconds(pause) - milliseconds(1));
     EXPECT_EQ(peer.Poll(), nullptr) << pause;
     clock_.Advance(milliseconds(1 + 250 * pause));

@@ -147,9 +147,10 @@ TEST_F(EmulatedLinkTest, AnEmulationIsASlowdownOrALinkOrBoth) {
   for (const char* bad : {"0.5x", "1001x", "-1x", "nanx", "0.5x,20mbit"}) {
     EXPECT_EQ(refused(bad), std::string("emulate \"") + bad + "\": work takes 1x to 1000x as long");
   }
-  for (const char* bad : {"x", "5", "5 x", "5xx", "20mbit,5x", "5x,5x", ",", "5x,,", "5x,"}) {
+  for (const char* bad : {"x", "5", "5 x", "5xx", "20mbit,5x", "5x,5x", ",", "5x,,"}) {
     EXPECT_TRUE(refused(bad).starts_with("link \"")) << bad;
   }
+  EXPECT_EQ(refused("5x,"), "emulate \"5x,\": no link such as 93mbit,3ms follows the comma");
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 // the bits of a dense run, and the server is back soon after.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -14,6 +16,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <span>
@@ -182,7 +185,10 @@ class Server {
   }
 
   void Start() {
-    store_.emplace(folder_, [] { return std::make_unique<CpuBackend>(); });
+    store_.emplace(folder_, [this] {
+      if (lacks_memory && store_) throw std::bad_alloc();
+      return std::make_unique<CpuBackend>();
+    });
   }
   void Die() {
     CutAll();
@@ -203,6 +209,13 @@ class Server {
       } else {
         std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::binary) << "garbage";
       }
+    }
+  }
+
+  // To what keeps files by their age, the wall clock has jumped.
+  void JumpInTime(std::chrono::hours by) const {
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      fs::last_write_time(entry.path(), fs::last_write_time(entry.path()) - by);
     }
   }
 
@@ -230,8 +243,9 @@ class Server {
 
   Weather weather;
   bool is_stopped = false;
-  bool is_hung = false;  // the thread that computes
-  int connections = 0;   // so far
+  bool is_hung = false;       // the thread that computes
+  bool lacks_memory = false;  // for any other robot
+  int connections = 0;        // so far
 
  private:
   struct Guest {
@@ -381,6 +395,19 @@ class World {
   std::function<void()> begin_;
 };
 
+// While this is set, no file holds more than half a model.
+void FillDisk(bool is_full) {
+  static const rlimit kRoomy = [] {
+    rlimit roomy;
+    getrlimit(RLIMIT_FSIZE, &roomy);
+    return roomy;
+  }();
+  std::signal(SIGXFSZ, is_full ? SIG_IGN : SIG_DFL);
+  rlimit limit = kRoomy;
+  if (is_full) limit.rlim_cur = 32 << 10;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 // What happens, and for how long.
 struct Fault {
   const char* name;
@@ -436,6 +463,30 @@ const std::vector<Fault>& Faults() {
          world.server().Spoil(/*removes=*/false);
        },
        [](World& world) { world.server().Start(); }, milliseconds(100), milliseconds(500)},
+      {"DiskIsFull",
+       [](World& world) {
+         world.server().Die();
+         world.server().Spoil(/*removes=*/true);
+         world.server().Start();
+         FillDisk(true);
+       },
+       [](World& /*world*/) { FillDisk(false); }, milliseconds(2000), milliseconds(2600)},
+      {"NoMemoryForAnotherRobot",
+       [](World& world) {
+         world.server().Die();
+         world.server().Start();
+         world.server().lacks_memory = true;
+       },
+       [](World& world) { world.server().lacks_memory = false; }, milliseconds(2000),
+       milliseconds(2600)},
+      {"WallClockJumps",
+       [](World& world) { world.server().JumpInTime(std::chrono::hours(100'000)); },
+       [](World& world) {
+         world.server().Die();
+         world.server().Start();
+         world.server().JumpInTime(std::chrono::hours(-200'000));
+       },
+       milliseconds(100), milliseconds(500)},
       {"RobotDies", [](World& world) { world.KillRobot(); },
        [](World& world) { world.StartRobot(); }, milliseconds(100), milliseconds(500)},
       {"AnotherRobotOfThisNameComes", [](World& world) { world.StartRobot(); },

@@ -148,16 +148,16 @@ class InTimeTest : public FolderTest {
   SteadyClock clock_;
   FrameQueue queue_;
   InProcessServer server_;
-  FrameLoop loop_{
-      queue_,
-      static_cast<double>(kDeadline.count()),
-      clock_,
-      [this](const Frame& frame) { return clock_.Now() - frame.stamp; },
-      [this](const Frame& frame, const Answer& answer, bool /*is_last*/) { Note(frame, answer); },
-      [this] {
-        ++idle_steps_in_frame_;
-        return robot_ != nullptr && robot_->StandBy();
-      }};
+  FrameLoop loop_{queue_,
+                  static_cast<double>(kDeadline.count()),
+                  clock_,
+                  [this](const Frame& frame) { return clock_.Now() - frame.stamp; },
+                  [this](const Frame& frame, const Answer& answer) { Note(frame, answer); },
+                  /*overtaken=*/{},
+                  [this] {
+                    ++idle_steps_in_frame_;
+                    return robot_ != nullptr && robot_->StandBy();
+                  }};
   bool forgets_served_ = false;  // the robot, what it kept before a server answered
   Robot* robot_ = nullptr;
   std::map<int64_t, Answered> answered_;
@@ -232,14 +232,20 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
   FrameQueue queue(std::make_unique<TickingCamera>(kFrames, clock), 8);
   std::map<int64_t, Time> first;  // answer's latency
   int64_t computed = 0;
+  int64_t overtaken = 0;
   FrameLoop loop(
       queue, config.deadline_ms, clock,
       [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
-      [&](const Frame& frame, const Answer& answer, bool /*is_last*/) {
+      [&](const Frame& frame, const Answer& answer) {
         EXPECT_TRUE(answer.is_moved);
         EXPECT_LT(answer.computed_from, frame.index);
         EXPECT_TRUE(first.emplace(frame.index, clock.LastLook() - frame.stamp).second)
             << "frame " << frame.index << " has two moved answers";
+      },
+      [&](const Frame& frame, const Answer& answer) {
+        EXPECT_TRUE(answer.is_moved);
+        EXPECT_TRUE(first.contains(frame.index));
+        ++overtaken;
       });
   std::optional<int64_t> first_computed;
   while (const std::optional<Frame> frame = loop.Next(robot)) {
@@ -252,6 +258,8 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
   }
   EXPECT_GE(computed, 5);
   EXPECT_EQ(queue.count().dropped, 0);
+  EXPECT_GT(overtaken, 0);
+  EXPECT_EQ(computed + overtaken + loop.dropped(), kFrames);
   // Those that came while the first was computed have nothing that could be moved.
   for (int64_t i = *first_computed + 10; i < kFrames; ++i) {
     ASSERT_TRUE(first.contains(i)) << "frame " << i;
@@ -274,8 +282,8 @@ TEST(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswer) {
   FrameLoop loop(
       queue, config.deadline_ms, clock,
       [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
-      [&](const Frame& /*frame*/, const Answer& answer, bool is_last) {
-        EXPECT_TRUE(is_last);
+      [](const Frame& /*frame*/, const Answer& /*answer*/) {},
+      [&](const Frame& /*frame*/, const Answer& answer) {
         ++moved;
         newest += answer.computed_from == computed ? 1 : 0;
       });

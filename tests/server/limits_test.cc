@@ -83,11 +83,23 @@ class Guest {
 
 class LimitsTest : public FolderTest {
  protected:
-  // With one limit, as a user of its own. Returns its address.
-  std::string StartLimited(const std::string& limit) {
-    return Start({"setpriv", "--reuid", kUser, "--regid", kUser, "--clear-groups", "--inh-caps",
-                  "+dac_override", "--ambient-caps", "+dac_override", "prlimit", limit});
+  // Runs what follows with one limit, as a user of its own.
+  static Arguments Limited(const std::string& user, const std::string& limit) {
+    return {"setpriv",
+            "--reuid",
+            user,
+            "--regid",
+            user,
+            "--clear-groups",
+            "--inh-caps",
+            "+dac_override",
+            "--ambient-caps",
+            "+dac_override",
+            "prlimit",
+            limit};
   }
+  // Returns its address.
+  std::string StartLimited(const std::string& limit) { return Start(Limited(kUser, limit)); }
 
   std::string Start(const Arguments& before = {}) {
     server_ = std::make_unique<Process>(
@@ -138,6 +150,27 @@ TEST_F(LimitsTest, ARobotForWhichThereIsNoThreadIsToldSoAndTheOthersAreServed) {
     server_->Signal(SIGTERM);
     EXPECT_EQ(server_->Wait(kLong), 0) << server_->output();
   }
+}
+
+// What the libraries start aborts if it cannot have its threads.
+TEST_F(LimitsTest, AServerThatLacksThreadsOfItsOwnSaysSo) {
+  if (getuid() != 0) GTEST_SKIP() << "only root may become a user whose limits are its own";
+  int refused = 0;
+  for (const int threads : {1, 2, 3, 4, 5, 6}) {
+    SCOPED_TRACE(threads);
+    Process server(Limited("54322", "--nproc=" + std::to_string(threads)) +
+                   Server(folder_ / "models", {"--listen", "tcp://127.0.0.1:0"}));
+    EXPECT_TRUE(ComesTrue([&] {
+      return server.Wait(milliseconds(0)) || server.HasPrinted("robots may come", milliseconds(0));
+    })) << server.output();
+    if (!server.Wait(milliseconds(200))) server.Signal(SIGTERM);
+    if (server.Wait(kLong) == 0) continue;
+    ++refused;
+    EXPECT_EQ(server.Wait(kLong), 1) << server.output();
+    EXPECT_NE(server.output().find("no further thread or process can be had"), std::string::npos)
+        << server.output();
+  }
+  EXPECT_GE(refused, 2);
 }
 
 TEST_F(LimitsTest, ARobotForWhichThereIsNoMemoryIsToldSoAndTheOthersAreServed) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -11,10 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/link/descriptor.h"
@@ -31,6 +35,70 @@ using std::chrono::steady_clock;
 
 // Long enough for a robot that may come in.
 constexpr milliseconds kTry(1500);
+
+sockaddr_in Loopback(int port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+Descriptor ConnectTo(int port) {
+  Descriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = Loopback(port);
+  EXPECT_EQ(connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+            0);
+  return connection;
+}
+
+// Passes one connection on to a server, and keeps what the robot says in it.
+class Tap {
+ public:
+  explicit Tap(int port) : door_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = Loopback(0);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(door_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(door_.get(), 1), 0);
+    getsockname(door_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::jthread([this, port](const std::stop_token& stop) { Pass(port, stop); });
+  }
+
+  int port() const { return port_; }
+
+  std::vector<std::string> Kept() const {
+    const std::lock_guard lock(mutex_);
+    return kept_;
+  }
+
+ private:
+  void Pass(int port, const std::stop_token& stop) {
+    const Descriptor robot(accept(door_.get(), nullptr, nullptr));
+    const Descriptor server = ConnectTo(port);
+    std::array<pollfd, 2> ends = {{{robot.get(), POLLIN, 0}, {server.get(), POLLIN, 0}}};
+    while (!stop.stop_requested()) {
+      if (poll(ends.data(), ends.size(), /*timeout=*/50) <= 0) continue;
+      for (size_t from = 0; from < 2; ++from) {
+        if (ends.at(from).revents == 0) continue;
+        std::string bytes(1 << 16, '\0');
+        const ssize_t count = recv(ends.at(from).fd, bytes.data(), bytes.size(), 0);
+        if (count <= 0) return;
+        bytes.resize(static_cast<size_t>(count));
+        (void)send(ends.at(1 - from).fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (from == 1) continue;
+        const std::lock_guard lock(mutex_);
+        kept_.push_back(std::move(bytes));
+      }
+    }
+  }
+
+  const Descriptor door_;
+  int port_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<std::string> kept_;
+  std::jthread thread_;  // the last member: it uses all others
+};
 
 class StrangersTest : public ZmqWorld {
  protected:
@@ -63,13 +131,7 @@ class StrangersTest : public ZmqWorld {
 
   // A connection that does not speak ZeroMQ, or badly.
   Descriptor Visit(const std::string& words = "") const {
-    Descriptor visitor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(listener_.port()));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(visitor.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
-              0);
+    Descriptor visitor = ConnectTo(listener_.port());
     (void)send(visitor.get(), words.data(), words.size(), MSG_NOSIGNAL);
     return visitor;
   }
@@ -237,6 +299,25 @@ TEST_F(StrangersTest, RandomBytesAfterAGreetingAreHarmless) {
     while (bytes.size() < 20 + random() % 400) bytes += static_cast<char>(random() % 256);
     (void)Visit(Greeting() + bytes);
   }
+  ExpectAllIsWell();
+}
+
+TEST_F(StrangersTest, WhoRepeatsWhatARobotSaidStaysOutside) {
+  Tap tap(listener_.port());
+  {
+    ZmqConnector connector(RobotAddress(tap.port(), "leg"));
+    const Pair pair = Meet(&connector, &listener_);
+    ASSERT_TRUE(pair.robot && pair.server) << connector.problem();
+    ASSERT_EQ(ExchangeBothWays(pair, 50), "");
+  }
+  const std::vector<std::string> kept = tap.Kept();
+  ASSERT_GE(kept.size(), 4U) << "a greeting, a hello, a proof, and packets";
+  const Descriptor visitor = Visit();
+  for (const std::string& bytes : kept) {
+    (void)send(visitor.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    std::this_thread::sleep_for(milliseconds(20));  // the server's turn
+  }
+  EXPECT_TRUE(IsSentAway(visitor, milliseconds(6000)));
   ExpectAllIsWell();
 }
 

@@ -685,7 +685,7 @@ class FullDisk final : public FrameSource {
   int64_t next_ = 0;
 };
 
-TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersAndNothingElse) {
+TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersWholeDumpsAndNothingElse) {
   Graph graph;
   const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
   graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
@@ -693,6 +693,7 @@ TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersAndNothingElse) {
   RobotConfig config = Config(Path("model.cacheinf"), "generated");
   config.output.answers = Path("answers");
   config.output.summary = Path("summary");
+  config.output.dump_outputs = Path("dump");
   config.Check();
   for (const int64_t full_until : {25, 1000}) {
     SCOPED_TRACE(full_until);
@@ -713,6 +714,16 @@ TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersAndNothingElse) {
     const std::string missing =
         fmt::format("{}: {} lines could not be written", Path("answers"), 40 - lines);
     EXPECT_TRUE(summary.unwritten.starts_with(missing)) << summary.unwritten;
+    int64_t dumps = 0;
+    for (const auto& entry : fs::directory_iterator(Path("dump"))) {
+      EXPECT_EQ(ReadNpy(entry.path()).shape, Shape({1, 3, 16, 16}));
+      ++dumps;
+    }
+    EXPECT_GE(dumps, 5);
+    const std::string undumped =
+        fmt::format("{}: the outputs of {} frames could not be written", Path("dump"), 40 - dumps);
+    EXPECT_NE(summary.unwritten.find(undumped), std::string::npos) << summary.unwritten;
+    fs::remove_all(Path("dump"));
     EXPECT_EQ(summary.unwritten.ends_with("summary: cannot be written"), full_until != 25);
   }
 }

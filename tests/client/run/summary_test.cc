@@ -277,10 +277,18 @@ TEST(SummaryTest, SaysThatNoServerWasMet) {
   summary.server.emplace().missed = "mpi:labb";
   EXPECT_EQ(Line(summary, "server"),
             "server   0 frames, as no server was met at mpi:labb; the robot answered alone");
-  summary.server->why_missed = "nobody listens there";
+  summary.server->why_alone = "nobody listens there";
   EXPECT_EQ(Line(summary, "server"),
             "server   0 frames, as no server was met at mpi:labb; the robot answered alone: nobody "
             "listens there");
+}
+
+TEST(SummaryTest, SaysWhyNoServerTookPartAtTheEnd) {
+  Summary summary;
+  summary.server.emplace().why_alone = "there is no room for a model of 7 bytes";
+  EXPECT_EQ(Line(summary, "server"),
+            "server   0 frames; at the end the robot answered alone: there is no room for a model "
+            "of 7 bytes");
 }
 
 TEST(SummaryTest, PrintsNoBandwidthThatIsAGuess) {
