@@ -131,6 +131,8 @@ class FrameExecutor {
   // makes up for it.
   void Begin();
   bool Step(Time look_at = kNever, const Idle& idle = {});
+  // No server is waited for any longer in what has begun.
+  void StopWaiting() { give_up_at_ = Time::min(); }
   // Ends a frame that was executed. The result is valid until the next Decide or BeginRefresh.
   const Execution& Commit();
   const Execution& last() const { return last_; }

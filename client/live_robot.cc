@@ -50,6 +50,16 @@ void WarnOfWhatHasNoEffect(const RobotConfig& config) {
   if (!config.smaller_models.empty() && !config.HasLadder()) {
     LogWarning("smaller_models are not used: only mode cacheinf chooses among models");
   }
+  const ServerLinkConfig& server = config.server;
+  if (server.address.empty()) {
+    for (const auto& [name, is_set] : {std::pair("--robot-key", !server.robot_key.empty()),
+                                       std::pair("--server-key", !server.server_key.empty()),
+                                       std::pair("--schedule", !server.schedule.empty()),
+                                       std::pair("--cut", !server.cuts.empty()),
+                                       std::pair("--interface", !server.interface.empty())}) {
+      if (is_set) LogWarning(fmt::format("{} has no effect without --server", name));
+    }
+  }
   if (!config.UsesServer() && !config.server.address.empty()) {
     LogWarning(fmt::format(
         "the server gets nothing to compute: mode {} is the robot alone; mode cacheinf uses both",
@@ -133,7 +143,11 @@ LiveRobot::LiveRobot(const RobotConfig& config, RobotModels& models, FrameQueue&
             observer_.PublishMoved(frame, answer);
           },
           [this](const Frame& frame, const Answer& answer) { observer_.KeepMoved(frame, answer); },
-          [this] { return TakeIdleStep(); }, [this] { observer_.LookElsewhere(); }),
+          [this] { return TakeIdleStep(); },
+          [this] {
+            if (observer_.IsOver()) robot_->StopWaiting();
+            observer_.LookElsewhere();
+          }),
       guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock) {
   WarnOfWhatHasNoEffect(config);
   try {
@@ -275,13 +289,12 @@ bool LiveRobot::BeginOrSkip(const Frame& frame) {
 }
 
 void LiveRobot::Refresh(const Frame& frame, const Answer& answer) {
-  std::function<void()> look_around;
-  if (config_.deadline_ms > 0) {
-    look_around = [this] {
-      LookAround();
-      observer_.LookElsewhere();
-    };
-  }
+  const auto look_around = [this] {
+    if (observer_.IsOver()) robot_->StopWaiting();
+    if (config_.deadline_ms == 0) return;
+    LookAround();
+    observer_.LookElsewhere();
+  };
   const Verdict verdict = guard_ ? guard_->verdict() : Verdict();
   const auto refresh = robot_->Refresh(frame, verdict, look_around);
   if (config_.mode == RobotConfig::Mode::kCache && answer.work) {

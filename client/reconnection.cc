@@ -35,12 +35,11 @@ void Reconnection::NoteEnd(Time now, bool has_refused) {
   if (losses_.size() > kLossesOfAFlappingLink + kMostProbations) losses_.pop_front();
 }
 
-bool Reconnection::IsTrusted(Time now) const {
+Reconnection::Time Reconnection::TrustedFrom() const {
   const auto is_recent = [&](Time loss) { return loss + kWithin > met_at_; };
   const auto losses = static_cast<size_t>(std::ranges::count_if(losses_, is_recent));
-  if (losses < kLossesOfAFlappingLink) return true;
-  return now >=
-         met_at_ + kProbation * std::min(losses + 1 - kLossesOfAFlappingLink, kMostProbations);
+  if (losses < kLossesOfAFlappingLink) return met_at_;
+  return met_at_ + kProbation * std::min(losses + 1 - kLossesOfAFlappingLink, kMostProbations);
 }
 
 }  // namespace cacheinf

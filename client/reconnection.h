@@ -30,8 +30,9 @@ class Reconnection {
   // It ended for a reason that is known to be gone.
   void TryAtOnce() { next_ = Time(0); }
 
-  // Whether the server that was met last may have a part in frames.
-  bool IsTrusted(Time now) const;
+  // From when on the server that was met last may have a part in frames.
+  Time TrustedFrom() const;
+  bool IsTrusted(Time now) const { return now >= TrustedFrom(); }
 
  private:
   Time WithJitter(Time pause);

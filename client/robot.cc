@@ -166,6 +166,8 @@ std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool(
   return Read();
 }
 
+void Robot::StopWaiting() { answering().StopWaiting(); }
+
 std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Verdict& verdict,
                                                const std::function<void()>& between) {
   clock_.EndWait();

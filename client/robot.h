@@ -96,6 +96,8 @@ class Robot {
              const std::function<bool()>& is_over = {});
   std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max(),
                              const std::function<bool()>& idle = {});
+  // The frame, or its refresh, is finished without a server, unless that answers at once.
+  void StopWaiting();
 
   // The last computed answer as it must look in this frame: the one that has begun or a newer one.
   // `waited` is the answer's. Nothing if nothing was computed since frames have this size. Only

@@ -43,6 +43,7 @@ std::vector<std::string> ListIn(const std::string& text) {
   std::vector<std::string> list;
   std::istringstream stream(text);
   for (std::string item; std::getline(stream, item, ',');) list.push_back(item);
+  if (text.ends_with(',')) list.emplace_back();
   return list;
 }
 
@@ -164,13 +165,26 @@ ServerConnection* ServerPeer::Poll() {
 }
 
 std::string ServerPeer::problem() const {
-  if (current_ != nullptr) return current_->connection->ModelOnItsWay();
+  if (current_ != nullptr) return current_->connection->WhyNotReady();
+  for (const auto& server : servers_) {
+    if (server->is_there() && !server->reconnection.IsTrusted(clock_.Now())) {
+      return Probation(*server);
+    }
+  }
   for (const auto& why : {&Server::problem, &Server::loss}) {
     for (const auto& server : servers_) {
       if (!((*server).*why).empty()) return (*server).*why;
     }
   }
   return "";
+}
+
+// How long a link that came and went must hold before frames rely on it.
+std::string ServerPeer::Probation(const Server& server) const {
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(server.reconnection.TrustedFrom() - clock_.Now());
+  return fmt::format("the link came and went, and gets frames again once it has held for {} s more",
+                     left.count());
 }
 
 std::string ServerPeer::At(const Server& server) const {
@@ -243,6 +257,9 @@ void ServerPeer::Connect(Server& server) {
   greeting.token = server.token;
   server.connection.emplace(*server.channel, std::move(greeting), model_);
   server.reconnection.NoteMet(clock_.Now());
+  if (!server.reconnection.IsTrusted(clock_.Now())) {
+    LogInfo("a server is there" + At(server) + ", but " + Probation(server));
+  }
   if (settings_) server.connection->AskForSchedule(*settings_, robot_profile_);
 }
 

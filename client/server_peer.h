@@ -74,6 +74,7 @@ class ServerPeer {
   bool IsBetterReady() const;
   Server* Choose();
   std::string At(const Server& server) const;
+  std::string Probation(const Server& server) const;
 
   const Clock& clock_;
   const message::Hello greeting_;

@@ -51,7 +51,9 @@ int Run(int argc, char** argv) {
     return link;
   };
   const int robots = ServeRobots(accept, config, clock, [&] { return stop || have_all_left; });
-  return config.once && robots == 0 ? 1 : 0;
+  if (!config.once || robots > 0 || stop) return 0;
+  LogWarning("no robot came that could be served");
+  return 1;
 }
 
 }  // namespace

@@ -1,16 +1,18 @@
 #include "client/run/run.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -32,6 +34,7 @@
 #include "common/base/log.h"
 #include "common/base/status_line.h"
 #include "common/guard/guard.h"
+#include "common/link/descriptor.h"
 #include "common/model/picture.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_queue.h"
@@ -45,18 +48,28 @@ namespace {
 // took lines before loses those that it cannot take, whole: its disk may have room again.
 class LineFile {
  public:
-  LineFile() : name_("standard output"), is_file_(false) {}
-  explicit LineFile(const std::string& path) : name_(path), is_file_(true), file_(path) {
-    if (!file_) Refuse();
+  LineFile() : name_("standard output"), number_(STDOUT_FILENO) {}
+  explicit LineFile(const std::string& path)
+      : name_(path),
+        own_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+        number_(own_.get()) {
+    if (!own_) Refuse();
   }
 
   void Write(const std::string& line) {
-    std::ostream& stream = is_file_ ? file_ : std::cout;
-    stream << line << '\n' << std::flush;
-    if (!stream) return Lose();
-    size_ += line.size() + 1;
-    if (is_full_) LogInfo(fmt::format("{}: written again", name_));
-    is_full_ = false;
+    if (!own_) std::cout << std::flush;
+    if (!rest_.empty()) {
+      if (!Put()) return Lose();
+      --lost_;  // it is whole after all
+    }
+    rest_ = line + '\n';
+    const size_t length = rest_.size();
+    if (!Put()) {
+      if (rest_.size() == length) rest_.clear();
+      return Lose();
+    }
+    size_ += static_cast<off_t>(length);
+    if (std::exchange(is_full_, false)) LogInfo(fmt::format("{}: written again", name_));
   }
 
   // How many lines are missing, in one sentence; empty: none.
@@ -69,14 +82,25 @@ class LineFile {
     throw InputError(fmt::format("{}: cannot be written", name_));
   }
 
-  // Leaves no half of a line.
+  // Writes as much of `rest_` as it can, and returns whether that was all.
+  bool Put() {
+    while (!rest_.empty()) {
+      const ssize_t count = write(number_, rest_.data(), rest_.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      rest_.erase(0, static_cast<size_t>(count));
+    }
+    return true;
+  }
+
+  // Leaves no half of a line: others may write to standard output, so there the rest comes later.
   void Lose() {
-    std::error_code error;
-    if (size_ == 0 || !is_file_ || !std::filesystem::is_regular_file(name_, error)) Refuse();
-    file_.close();
-    std::filesystem::resize_file(name_, size_, error);
-    file_.clear();
-    file_.open(name_, std::ios::app);
+    struct stat status {};
+    if (size_ == 0 || fstat(number_, &status) != 0 || !S_ISREG(status.st_mode)) Refuse();
+    if (own_ && ftruncate(number_, size_) == 0) {
+      lseek(number_, size_, SEEK_SET);
+      rest_.clear();
+    }
     ++lost_;
     if (!std::exchange(is_full_, true)) {
       LogWarning(fmt::format("{}: cannot be written, and lacks lines until it can be", name_));
@@ -84,9 +108,10 @@ class LineFile {
   }
 
   const std::string name_;
-  const bool is_file_;
-  std::ofstream file_;
-  uintmax_t size_ = 0;  // of whole lines
+  const Descriptor own_;
+  const int number_;
+  std::string rest_;  // of a line, still to be written
+  off_t size_ = 0;    // of whole lines
   int64_t lost_ = 0;
   bool is_full_ = false;
 };
@@ -285,6 +310,12 @@ class Run final : public FrameObserver {
     if (summary_.server) {
       summary_.server->link = robot_.robot().link_statistics();
       summary_.server->why_alone = robot_.robot().WhyNoServer();
+      const bool relies_on_it =
+          config_.mode == RobotConfig::Mode::kRemote || config_.mode == RobotConfig::Mode::kSplit;
+      if (relies_on_it && summary_.frames > 0 && summary_.server->frames == 0 &&
+          summary_.server->why_alone.empty()) {
+        summary_.server->why_alone = "no answer of the server came while it was waited for";
+      }
     }
     summary_.why_plan = robot_.robot().WhyPlan();
     summary_.unwritten = publisher_.Finish();
@@ -314,6 +345,7 @@ class Run final : public FrameObserver {
   void PublishMoved(const Frame& frame, const Answer& answer) override {
     publisher_.Publish(frame, answer);
     ++summary_.moved;
+    ++summary_.early;
   }
 
   void KeepMoved(const Frame& /*frame*/, const Answer& answer) override {

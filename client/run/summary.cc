@@ -369,10 +369,11 @@ std::string ToText(const Summary& summary) {
   if (summary.deadline_ms > 0) {
     text += fmt::format("late     {} computed answers took more than {} ms", summary.late,
                         summary.deadline_ms);
-    if (summary.moved > 0) {
+    if (summary.early > 0) {
       text += fmt::format("; {} frames had an earlier answer first, moved with the scene",
-                          summary.moved);
+                          summary.early);
     }
+    if (summary.overtaken > 0) text += fmt::format(", {} of them that alone", summary.overtaken);
     text += '\n';
   }
   if (summary.fresh < summary.frames) {

@@ -73,7 +73,8 @@ struct Summary {
   double deadline_ms = 0;  // 0: none
   int64_t late = 0;        // computed answers later than deadline_ms
   int64_t moved = 0;       // moved answers, which came before the computed one or instead of it
-  int64_t overtaken = 0;   // frames that have a moved answer alone
+  int64_t early = 0;       // frames that had a moved answer at their deadline
+  int64_t overtaken = 0;   // of these, those that have it alone
   int64_t skipped = 0;     // could not be read or fitted
   QueueCount queue;        // of a live source's frames
   bool interrupted = false;

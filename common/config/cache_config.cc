@@ -85,9 +85,4 @@ FieldTable FieldsOf(TrackerConfig& tracker) {
   };
 }
 
-void CacheConfig::Check(std::string_view name) const {
-  CacheConfig copy = *this;
-  CheckBounds(name, copy.Fields());
-}
-
 }  // namespace cacheinf

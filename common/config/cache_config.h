@@ -2,7 +2,6 @@
 #define CACHEINF_COMMON_CONFIG_CACHE_CONFIG_H_
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "common/base/words.h"
@@ -33,9 +32,6 @@ struct CacheConfig {
 
   // The table points into this object, which must outlive it.
   FieldTable Fields();
-
-  // Throws InputError that names the key, starting with `name`.
-  void Check(std::string_view name) const;
 };
 
 // Those of a tracker that have keys. The table points into the tracker's configuration.

@@ -33,9 +33,4 @@ FieldTable GuardConfig::Fields() {
   };
 }
 
-void GuardConfig::Check(std::string_view name) const {
-  GuardConfig copy = *this;
-  CheckBounds(name, copy.Fields());
-}
-
 }  // namespace cacheinf

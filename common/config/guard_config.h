@@ -1,8 +1,6 @@
 #ifndef CACHEINF_COMMON_CONFIG_GUARD_CONFIG_H_
 #define CACHEINF_COMMON_CONFIG_GUARD_CONFIG_H_
 
-#include <string_view>
-
 #include "common/config/fields.h"
 
 namespace cacheinf {
@@ -15,9 +13,6 @@ struct GuardConfig {
 
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
-
-  // Throws InputError that names the key, starting with `name`.
-  void Check(std::string_view name) const;
 };
 
 }  // namespace cacheinf

@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/codec/picture_codec.h"
 #include "common/config/config_options.h"
 
 namespace cacheinf {
@@ -78,6 +79,7 @@ void CheckLadder(const RobotConfig& config, std::string_view name) {
 }
 
 void CheckServer(const RobotConfig& config, std::string_view name) {
+  (void)ParsePictureCodec(config.server.codec);
   if (!config.UsesServer()) return;
   const char* const mode = NameOf(config.mode);
   if (config.server.address.empty() && !config.HasLadder()) {
@@ -378,8 +380,6 @@ void RobotConfig::Check(std::string_view name) const {
   CheckChecking(*this, name);
   CheckLadder(*this, name);
   CheckServer(*this, name);
-  cache.Check(name);
-  guard.Check(name);
   model_config.Check(name);
 }
 

@@ -103,6 +103,9 @@ void WriteKeyPair(const KeyPair& pair, const fs::path& name) {
 }
 
 KeyPair ReadKeyPair(const fs::path& file) {
+  if (file.extension() == ".pub") {
+    throw InputError(file.string(), " is a public key: give the secret one, NAME.key, here");
+  }
   CheckRights(file, 077,
               " is a secret key that others than its owner have rights to: chmod 600 it, and make "
               "a new one if somebody may have read it");

@@ -194,8 +194,9 @@ class GuestList {
     const bool is_same = read == last_read_ && problem == last_problem_;
     last_read_ = std::move(read);
     last_problem_ = std::move(problem);
-    if (!is_same || last_read_ == known_) return false;
+    if (!is_same || (last_read_ == known_ && last_problem_ == known_problem_)) return false;
     known_ = last_read_;
+    known_problem_ = last_problem_;
     if (last_problem_.empty()) {
       LogInfo(file_.string() + " lists " + std::to_string(known_.size()) + " robots now");
     } else {
@@ -207,6 +208,7 @@ class GuestList {
  private:
   const std::filesystem::path file_;  // empty: everybody may
   RobotKeys known_;
+  std::string known_problem_;
   RobotKeys last_read_;
   std::string last_problem_;
   steady_clock::time_point next_look_ = steady_clock::now() + kListInterval;

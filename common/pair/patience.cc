@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kFirstAnswer(10);
 constexpr std::chrono::seconds kLeastLongest(1);
 constexpr int kMostOfAlone = 8;
 constexpr int kMostUnanswered = 2;  // frames in a row that have waited so long
+constexpr int kRestsOfAWait = 9;
 
 constexpr int kTriesToTheEnd = 4;  // of so many one is
 
@@ -46,7 +47,7 @@ Time LastMoment(Time left, const std::deque<Time>& alone) {
 
 Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements) {
   if (due == kNever) {
-    const Time wait = LongestWait(alone);
+    const Time wait = LongestWait(begin, alone);
     not_waited_for_ = wait == Time(0) ? not_waited_for_ + 1 : 0;
     return begin + wait;
   }
@@ -75,6 +76,7 @@ void Patience::NoteAlone(Alone alone, Time took) { Add(alone_[static_cast<size_t
 void Patience::ForgetServer() {
   server_.clear();
   is_silent_ = false;
+  rests_until_ = Time(0);
 }
 
 void Patience::Add(Times& times, Time time) {
@@ -83,7 +85,7 @@ void Patience::Add(Times& times, Time time) {
 }
 
 // Where there is no deadline.
-Patience::Time Patience::LongestWait(Alone alone) const {
+Patience::Time Patience::LongestWait(Time begin, Alone alone) {
   if (is_silent_) return Time(0);
   Time slowest(-1);
   int unanswered = 0;  // in a row
@@ -102,8 +104,9 @@ Patience::Time Patience::LongestWait(Alone alone) const {
     for (int i = 0; i < unanswered && wait < longest; ++i) wait *= 2;
   }
   if (wait < longest) return wait;
-  const bool is_too_slow = unanswered >= kMostUnanswered;
-  return is_too_slow && not_waited_for_ < kMostNotWaitedFor ? Time(0) : longest;
+  if (unanswered >= kMostUnanswered && begin < rests_until_) return Time(0);
+  rests_until_ = begin + (1 + kRestsOfAWait) * longest;
+  return longest;
 }
 
 // Where so much time is left until the deadline.

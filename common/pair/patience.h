@@ -35,8 +35,9 @@ namespace cacheinf {
 // long again as computing alone takes, 200 ms at least. If messages came while it waited, but no
 // answer, the server is slow: each such frame in a row doubles the time, up to a second or eight
 // times what computing alone takes. Where that did not do in two frames in a row, the server is
-// waited for in one frame of nine, until an answer comes. The first answer has ten seconds. If
-// nothing came, the server counts as gone, and is not waited for until it is heard of.
+// waited for again after nine times as long, until an answer comes: so that takes a tenth of the
+// time at most. The first answer has ten seconds. If nothing came, the server counts as gone, and
+// is not waited for until it is heard of.
 class Patience {
  public:
   using Time = std::chrono::nanoseconds;
@@ -80,14 +81,15 @@ class Patience {
   using Times = std::deque<Time>;
 
   static void Add(Times& times, Time time);
-  Time LongestWait(Alone alone) const;
+  Time LongestWait(Time begin, Alone alone);
   Time WaitFor(Time left, const Times& alone, const Agreements& agreements) const;
   Times SortedAlone(Alone alone) const;
 
   std::array<Times, 2> alone_;  // by Alone
   Times server_;                // kNever: no answer
   bool is_silent_ = false;      // the server
-  int not_waited_for_ = 0;      // frames in a row, with a deadline
+  Time rests_until_{};          // without a deadline
+  int not_waited_for_ = 0;      // frames in a row
   int tries_ = 0;               // of a server that is not waited for, without an answer
 };
 

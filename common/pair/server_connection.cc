@@ -138,7 +138,7 @@ std::string ServerConnection::Take(message::Welcome welcome) {
   arithmetic_ = Printable(welcome.arithmetic);
   step_ = welcome.needs_model ? Step::kGivesModel : Step::kHasModel;
   if (step_ == Step::kHasModel) BeginWithModel();
-  if (step_ == Step::kGivesModel) LogInfo(ModelOnItsWay());
+  if (step_ == Step::kGivesModel) LogInfo(WhyNotReady());
   return "";
 }
 
@@ -168,7 +168,9 @@ void ServerConnection::GiveModel() {
   BeginWithModel();
 }
 
-std::string ServerConnection::ModelOnItsWay() const {
+std::string ServerConnection::WhyNotReady() const {
+  if (step_ == Step::kGreeted) return "the server has not answered yet";
+  if (step_ == Step::kPrepares) return "the server is still getting ready";
   if (step_ != Step::kGivesModel) return "";
   constexpr double kMegabyte = 1e6;
   const uint64_t waiting = std::min(channel_.statistics().waiting_to_leave, given_);

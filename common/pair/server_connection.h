@@ -60,8 +60,8 @@ class ServerConnection {
 
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
 
-  // How much of the model has left, in a sentence, while that goes on; else empty.
-  std::string ModelOnItsWay() const;
+  // What is still under way, in a sentence; empty if frames may be sent, or there are no settings.
+  std::string WhyNotReady() const;
 
   // Whether frames of these settings may be sent.
   bool is_ready() const { return step_ == Step::kReady && fault().empty(); }

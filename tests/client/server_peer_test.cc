@@ -272,6 +272,7 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
             "--server takes a list of tcp://HOST:PORT alone, not \"mpi:lab\"");
   EXPECT_EQ(refusal("tcp://127.0.0.1:1,tcp://127.0.0.1:1", ""),
             "--server names tcp://127.0.0.1:1 twice");
+  EXPECT_NE(refusal("tcp://127.0.0.1:1,", ""), "");
   EXPECT_NE(refusal("tcp://127.0.0.1:1,tcp://127.0.0.1", "").find("is not tcp://HOST:PORT"),
             std::string::npos);
   EXPECT_EQ(refusal("tcp://127.0.0.1:1", "a.pub,b.pub"),
@@ -291,6 +292,7 @@ TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
       MeetAndLose(peer);
     } else {
       EXPECT_EQ(peer.Poll(), nullptr) << "it comes and goes";
+      EXPECT_TRUE(peer.problem().starts_with("the link came and went")) << peer.problem();
       is_cut_ = true;
       std::this_thread::sleep_for(milliseconds(30));
     }

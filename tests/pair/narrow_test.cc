@@ -57,13 +57,13 @@ TEST_F(NarrowTest, TheModelComesWhileFramesAreAnsweredAndGoesOnAfterABreak) {
   world.Connect(kNarrow);
   BringModel(world, all / 2);
   ASSERT_FALSE(world.connection().has_model());
-  const std::string progress = world.connection().ModelOnItsWay();
+  const std::string progress = world.connection().WhyNotReady();
   EXPECT_TRUE(progress.starts_with("the model is on its way to the server, 0.")) << progress;
 
   world.Connect(kNarrow);
   BringModel(world);
   EXPECT_TRUE(world.connection().has_model());
-  EXPECT_EQ(world.connection().ModelOnItsWay(), "");
+  EXPECT_NE(world.connection().WhyNotReady(), progress);
   EXPECT_LT(world.channels().robot.statistics().sent.payload, all * 6 / 10 + (40 << 10));
   EXPECT_EQ(world.robot().counts().together, 0);
 
@@ -71,6 +71,7 @@ TEST_F(NarrowTest, TheModelComesWhileFramesAreAnsweredAndGoesOnAfterABreak) {
   world.AnswerUntilReady();
   EXPECT_GT(world.robot().counts().together, 0);
   EXPECT_EQ(world.connection().fault(), "");
+  EXPECT_EQ(world.connection().WhyNotReady(), "");
 }
 
 TEST_F(NarrowTest, ARobotOfTheReleaseBeforeBringsAllOfTheModel) {

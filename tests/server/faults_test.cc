@@ -16,6 +16,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,7 @@ class Faults : public World {
   }
 
   virtual Arguments ToServer() const = 0;
+  virtual std::unique_ptr<Process> Serve() = 0;
 
   fs::path AnswersOf(const std::string& name) const { return folder_ / (name + ".jsonl"); }
   fs::path SummaryOf(const std::string& name) const { return folder_ / (name + ".summary"); }
@@ -154,40 +156,10 @@ class Faults : public World {
     for (const std::string& name : names) ExpectAllAnswered(name, 15);
   }
 
-  const fs::path place_ = World::folder_ / "tmp";
-  size_t most_processes_ = 4;  // of three robots and a server
-};
-
-class SlowTcpFaults : public Faults<TcpTest> {
- protected:
-  SlowTcpFaults() { before_server_ = {"env", "TMPDIR=" + place_.string()}; }
-
-  Arguments ToServer() const override { return TcpTest::ToServer(); }
-};
-
-TEST_F(SlowTcpFaults, AServerThatWasStoppedForHalfAMinuteServesAgain) {
-  const auto server = StartServer();
-  StopFor30Seconds(*server);
-  End(*server);
-  ExpectNothingLeft();
-}
-
-class SlowApartFaults : public Faults<ApartTest> {
- protected:
-  static constexpr int kTimes = 5;
-
-  // The three robots' programs and the server, each robot's two children, and Open MPI's own.
-  SlowApartFaults() { most_processes_ = 4 + 2 * 3 * 2; }
-
-  Arguments ToServer() const override {
-    return {"--server", "mpi:lab", "--name-server", folder_ / "name-server"};
-  }
-
-  std::unique_ptr<Process> StartServer() const { return ApartTest::StartServer({}, Environment()); }
-
-  // Robots and a server; `fault` is made again and again, and the robot answers all frames.
+  // A robot and a server; `fault` is made again and again, and the robot answers all frames.
   void Repeat(const std::function<void(std::unique_ptr<Process>& server)>& fault) {
-    auto server = StartServer();
+    constexpr int kTimes = 5;
+    auto server = Serve();
     const auto robot = StartRobot("survivor", Remotely());
     ASSERT_TRUE(IsServedSoon("survivor")) << robot->output();
     for (int i = 0; i < kTimes && !testing::Test::HasFailure(); ++i) {
@@ -201,45 +173,80 @@ class SlowApartFaults : public Faults<ApartTest> {
     ExpectNothingLeft();
   }
 
-  std::unique_ptr<Process> other_;
+  const fs::path place_ = World::folder_ / "tmp";
+  size_t most_processes_ = 4;  // of three robots and a server
 };
 
-TEST_F(SlowApartFaults, AServerThatWasStoppedForHalfAMinuteServesAgain) {
-  const auto server = StartServer();
-  StopFor30Seconds(*server);
-  End(*server);
-  ExpectNothingLeft();
+class TcpFaults : public Faults<TcpTest> {
+ protected:
+  TcpFaults() { before_server_ = {"env", "TMPDIR=" + place_.string()}; }
+
+  Arguments ToServer() const override { return TcpTest::ToServer(); }
+  std::unique_ptr<Process> Serve() override { return StartServer(); }
+};
+
+class ApartFaults : public Faults<ApartTest> {
+ protected:
+  // The three robots' programs and the server, each robot's two children, and Open MPI's own.
+  ApartFaults() { most_processes_ = 4 + 2 * 3 * 2; }
+
+  Arguments ToServer() const override {
+    return {"--server", "mpi:lab", "--name-server", folder_ / "name-server"};
+  }
+  std::unique_ptr<Process> Serve() override { return StartServer({}, Environment()); }
+};
+
+template <typename Transport>
+class SlowFaults : public Transport {};
+
+struct NameOfTransport {
+  template <typename Transport>
+  static std::string GetName(int) {
+    return std::is_same_v<Transport, TcpFaults> ? "Tcp" : "Apart";
+  }
+};
+using Transports = testing::Types<TcpFaults, ApartFaults>;
+TYPED_TEST_SUITE(SlowFaults, Transports, NameOfTransport);
+
+TYPED_TEST(SlowFaults, AServerThatWasStoppedForHalfAMinuteServesAgain) {
+  const auto server = this->Serve();
+  this->StopFor30Seconds(*server);
+  this->End(*server);
+  this->ExpectNothingLeft();
 }
 
-TEST_F(SlowApartFaults, AServerIsKilledAndStartedAgain) {
-  Repeat([&](std::unique_ptr<Process>& server) {
+TYPED_TEST(SlowFaults, AServerIsKilledAndStartedAgain) {
+  this->Repeat([this](std::unique_ptr<Process>& server) {
     server->Signal(SIGKILL);
-    EXPECT_TRUE(IsAloneSoon("survivor"));
-    server = StartServer();
+    EXPECT_TRUE(this->IsAloneSoon("survivor"));
+    server = this->Serve();
   });
 }
 
-TEST_F(SlowApartFaults, AServerIsStoppedAndGoesOn) {
-  Repeat([&](std::unique_ptr<Process>& server) {
+TYPED_TEST(SlowFaults, AServerIsStoppedAndGoesOn) {
+  this->Repeat([this](std::unique_ptr<Process>& server) {
     server->Signal(SIGSTOP);
-    EXPECT_TRUE(IsAloneSoon("survivor"));
+    EXPECT_TRUE(this->IsAloneSoon("survivor"));
     std::this_thread::sleep_for(seconds(3));
     server->Signal(SIGCONT);
   });
 }
 
-TEST_F(SlowApartFaults, AnotherRobotIsKilledAndStartedAgain) {
+TYPED_TEST(SlowFaults, AnotherRobotIsKilledAndStartedAgain) {
+  std::unique_ptr<Process> other;
   int others = 0;
-  Repeat([&](std::unique_ptr<Process>&) {
+  this->Repeat([&](std::unique_ptr<Process>&) {
     const std::string name = "other" + std::to_string(++others);
-    other_ = StartRobot(name, Split());
-    EXPECT_TRUE(IsServedSoon(name)) << other_->output();
-    other_->Signal(SIGKILL);
-    other_->Wait(kLong);
+    other = this->StartRobot(name, this->Split());
+    EXPECT_TRUE(this->IsServedSoon(name)) << other->output();
+    other->Signal(SIGKILL);
+    other->Wait(kLong);
   });
 }
 
-TEST_F(SlowApartFaults, TheNameServerIsKilledAndStartedAgain) {
+class SlowNameServerFaults : public ApartFaults {};
+
+TEST_F(SlowNameServerFaults, TheNameServerIsKilledAndStartedAgain) {
   Repeat([&](std::unique_ptr<Process>& server) {
     KillNameServer();
     std::this_thread::sleep_for(seconds(1));
@@ -248,7 +255,7 @@ TEST_F(SlowApartFaults, TheNameServerIsKilledAndStartedAgain) {
     EXPECT_TRUE(IsAloneSoon("survivor"));
     std::this_thread::sleep_for(seconds(2));
     NameServer("start");
-    server = StartServer();
+    server = Serve();
   });
 }
 

@@ -501,6 +501,7 @@ TEST_F(Serve, BadInputIsOneSentenceAndExitCodeTwo) {
       {Arguments{"--schedule", folder_ / "nothing"} + somewhere, "nothing: "},
       {Arguments{"--schedule", folder_ / "model"} + somewhere, "model: not a JSON object"},
       {{"--mode", "split", "--server", "mpi"}, "needs a cut"},
+      {{"--codec", "jpg"}, "is not raw, png, jpeg, blocks or video"},
       {{"--mode", "split", "--server", "mpi", "--cut", "nothing"}, "no value \"nothing\""},
       {{"--mode", "remote", "--server", "tcp:somewhere"}, "--server takes mpi, mpi:NAME or tcp"},
       {{"--mode", "cacheinf", "--server", "mpi:"}, "--server: a name has 1 to 64 letters"},

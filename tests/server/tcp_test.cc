@@ -109,6 +109,23 @@ TEST_F(Tcp, ARobotThatIsToldToEndWhileItWaitsForItsServerEnds) {
   }
 }
 
+TEST_F(Tcp, ARobotThatIsToldToEndWhileItWaitsForAnAnswerEnds) {
+  const auto server = StartServer();
+  Process first(
+      Robot(3, "first", ToServer() + Arguments{"--mode", "remote", "--server-wait", "10"}));
+  EXPECT_EQ(first.Wait(kLong), 0) << first.output();  // brings the model
+  // A picture takes seven seconds.
+  Process robot(
+      Robot(100'000, "outputs",
+            ToServer() + Arguments{"--mode", "remote", "--codec", "raw", "--emulate", "20kbit",
+                                   "--server-wait", "10", "--summary", Path("summary")}));
+  ASSERT_TRUE(robot.HasPrinted("a server is there", kLong)) << robot.output();
+  std::this_thread::sleep_for(milliseconds(1500));
+  robot.Signal(SIGTERM);
+  EXPECT_EQ(robot.Wait(milliseconds(3000)), 0) << robot.output();
+  EXPECT_NE(ReadFile(Path("summary")).find("\"interrupted\": true"), std::string::npos);
+}
+
 TEST_F(Tcp, TheSummarySaysWhyNoServerWasMet) {
   const auto server = StartServer();
   EXPECT_EQ(Keygen("stranger").exit_code, 0);

@@ -76,6 +76,11 @@ TEST_F(KeysTest, AreRefusedIfTheyAreNone) {
   }
 }
 
+TEST_F(KeysTest, OfTwoTheWrongOneIsNamed) {
+  EXPECT_EQ(RefusalOf([this] { ReadKeyPair(Path("arm.pub")); }),
+            Path("arm.pub") + " is a public key: give the secret one, NAME.key, here");
+}
+
 TEST_F(KeysTest, OfRobotsStandInAList) {
   const std::string other = ToText(MakeKeyPair().open);
   EXPECT_EQ(RefusalOfList("# both\n\n" + text_ + " left arm\n  " + other), "");

@@ -20,6 +20,7 @@
 #include "common/base/file.h"
 #include "common/config/robot_config.h"
 #include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
 #include "tests/testing/linked_programs.h"
 #include "tests/testing/places.h"
 #include "tests/testing/process.h"
@@ -208,6 +209,30 @@ TEST(RobotCommandTest, SaysThatAnswersCannotBeWrittenToStandardOutput) {
            "--source generated:frames=3,width=64,height=64 >/dev/full"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.error, "cacheinf-robot: standard output: cannot be written\n");
+}
+
+class FullDiskTest : public FolderTest {};
+
+// No file grows beyond a few blocks.
+TEST_F(FullDiskTest, CostsAnswersOnStandardOutputAndNothingElse) {
+  const std::string configs = kConfigs.string();
+  const CommandResult result = RunCommand(
+      {"/bin/sh", "-c",
+       "trap '' XFSZ; ulimit -f 8; '" + kRobot + "' run --config '" + configs +
+           "/demo.json' --model '" + configs +
+           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --answers - --log-level off "
+           "--source generated:frames=100,width=64,height=64 >'" +
+           Path("answers") + "'"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.error.find("100 answered"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find(" lines could not be written"), std::string::npos) << result.error;
+  std::istringstream answers(ReadFile(Path("answers")));
+  int64_t lines = 0;
+  for (std::string line; std::getline(answers, line) && !answers.eof(); ++lines) {
+    EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+  }
+  EXPECT_GT(lines, 3);
+  EXPECT_LT(lines, 100);
 }
 
 TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {
