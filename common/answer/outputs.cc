@@ -96,16 +96,17 @@ std::filesystem::path OutputDump::PathOf(int64_t frame, size_t output) const {
   return folder_ / fmt::format("{:06}.{}.npy", frame, names_[output]);
 }
 
-void OutputDump::Write(const std::filesystem::path& path, size_t i, const FrameOutputs& outputs) {
+void OutputDump::Write(const std::filesystem::path& path, size_t output,
+                       const FrameOutputs& outputs) {
   const Graph& graph = outputs.graph();
-  const Value& output = graph.value(graph.outputs[i]);
-  values_.resize(OutputCount(graph, i));
-  outputs.Read(i, values_.data());
-  if (output.type == DataType::kInt64) {
+  const Value& value = graph.value(graph.outputs[output]);
+  values_.resize(OutputCount(graph, output));
+  outputs.Read(output, values_.data());
+  if (value.type == DataType::kInt64) {
     const std::vector<int64_t> integers(values_.begin(), values_.end());
-    WriteNpy(path, output.shape, integers);
+    WriteNpy(path, value.shape, integers);
   } else {
-    WriteNpy(path, output.shape, values_);
+    WriteNpy(path, value.shape, values_);
   }
 }
 
