@@ -32,7 +32,7 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   }
   if (HasNext()) LookAround(robot);
   AnswerWaiting(robot, /*all=*/true);
-  has_moved_answer_ = !waiting_.empty() && waiting_.back().is_answered;
+  has_moved_answer_ = !waiting_.empty() && waiting_.back().moved;
   std::optional<Frame> next;
   if (waiting_.empty()) {
     next = Take();
@@ -75,16 +75,16 @@ void FrameLoop::LookAround(Robot& robot) {
 }
 
 // The newest one, if it is due, and of those that it overtook all, or what is due and more than may
-// wait.
+// wait. What there was no answer for stays, as long as it may.
 void FrameLoop::AnswerWaiting(Robot& robot, bool all) {
   while (!waiting_.empty()) {
     Waiting& newest = waiting_.back();
-    if (!newest.is_answered && IsDue(newest.due)) AnswerOne(robot, newest);
+    if (!newest.moved && IsDue(newest.due)) AnswerOne(robot, newest);
     if (waiting_.size() == 1) return;
     Waiting& oldest = waiting_.front();
-    const bool must_go = all || waiting_.size() > kMostWaiting || IsDue(oldest.due);
-    if (!oldest.is_answered && !must_go) return;
-    if (!oldest.is_answered) AnswerOne(robot, oldest);
+    const bool must_go = all || waiting_.size() > kMostWaiting;
+    if (!oldest.moved && (must_go || IsDue(oldest.due))) AnswerOne(robot, oldest);
+    if (!oldest.moved && !must_go) return;
     if (!oldest.moved) ++dropped_;
     if (oldest.moved && overtaken_) overtaken_(oldest.frame, *oldest.moved);
     waiting_.pop_front();
@@ -110,8 +110,8 @@ void FrameLoop::TakeNewer() {
 }
 
 void FrameLoop::AnswerOne(Robot& robot, Waiting& waiting) {
-  waiting.is_answered = true;
   waiting.moved = Move(robot, waiting.frame);
+  waiting.is_tried = !waiting.moved;
 }
 
 // Nothing if there is no answer to move.
@@ -130,7 +130,7 @@ FrameLoop::Time FrameLoop::LookAt() const {
   Time due = Time::max();
   if (!is_answered_) due = due_;
   for (const Waiting& waiting : waiting_) {
-    if (!waiting.is_answered) due = std::min(due, waiting.due);
+    if (!waiting.moved && !waiting.is_tried) due = std::min(due, waiting.due);
   }
   const Time newer = clock_.Now() + kBetweenLooks;
   return due == Time::max() ? newer : std::min(newer, due - margin());

@@ -22,7 +22,8 @@ namespace cacheinf {
 // give: a frame whose own answer is not there in time is answered by the last one, as the scene has
 // moved since (Robot::Moved). So a frame may have two answers, of which the later one counts; and
 // a live frame that a newer one overtakes has a moved one alone, which waits for the current
-// frame's answer as long as there is time: it is the newest that can be moved to it.
+// frame's answer as long as there is time, and, where there is no answer yet, as long as there is
+// room: it is the newest that can be moved to it.
 //
 //   while (auto frame = loop.Next(robot)) {
 //     robot.Begin(*frame, …);
@@ -64,14 +65,14 @@ class FrameLoop {
   // Call it after a wait, in which nobody had to look.
   void EndWait() { last_look_ = clock_.Now(); }
 
-  // Frames that a newer one overtook while there was no answer to move.
+  // Frames that newer ones overtook, more than may wait, while there was no answer to move.
   int64_t dropped() const { return dropped_; }
 
  private:
   struct Waiting {
     Frame frame;
     Time due{};
-    bool is_answered = false;  // or there was no answer to move when it was due
+    bool is_tried = false;  // there was no answer to move when it was due
     std::optional<Answer> moved = {};
   };
 

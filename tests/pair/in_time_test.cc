@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -265,6 +266,29 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
     ASSERT_TRUE(first.contains(i)) << "frame " << i;
     EXPECT_LE(first.at(i), Time(kShort)) << "frame " << i;
   }
+}
+
+TEST(FrameLoopTest, FramesThatComeBeforeTheFirstAnswerAreAnsweredOnceThereIsOne) {
+  RobotConfig config = DemoConfig("1x3x96x128");
+  config.mode = RobotConfig::Mode::kDense;
+  config.deadline_ms = 15;
+  TickingClock clock;
+  const OtherClock robots_clock(clock);
+  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
+  FrameQueue queue(std::make_unique<TickingCamera>(5, clock), 8);
+  std::set<int64_t> answered;
+  FrameLoop loop(
+      queue, config.deadline_ms, clock,
+      [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
+      [&](const Frame& frame, const Answer& /*answer*/) { answered.insert(frame.index); });
+  for (int computed = 0; const std::optional<Frame> frame = loop.Next(robot); ++computed) {
+    robot.Begin(*frame, {}, clock.LastLook() - frame->stamp);
+    loop.Finish(robot, *frame);
+    EXPECT_EQ(frame->index, computed == 0 ? 0 : 4);
+    answered.insert(frame->index);
+  }
+  EXPECT_EQ(answered.size(), 5);
+  EXPECT_EQ(loop.dropped(), 0);
 }
 
 // There is time for the answer that is being computed when they come.
