@@ -331,10 +331,13 @@ FrameWork FrameExecutor::CommitDecision() {
   return reuse_->Commit(done_, !split_ || split_->computed_all());
 }
 
-// While the server that is waited for is not expected yet, nor the frame due.
+// While the server that is waited for is not expected yet, nor the frame due. If its last answers
+// did not come, they may come now.
 bool FrameExecutor::IsIdle(Time now) const {
   if (executing_ != Plan::Kind::kRemote) return false;
-  return now + longest_idle_step_ < std::min(due_, begin_ + patience_.ExpectedOfServer());
+  const Time expected = patience_.ExpectedOfServer();
+  const Time end = now + longest_idle_step_;
+  return expected != Patience::kNever && end < std::min(due_, begin_ + expected);
 }
 
 bool FrameExecutor::StandBy() {

@@ -419,7 +419,7 @@ void Robot::FitTensor(const Frame& frame) {
         fmt::format("mode {} needs pictures, but the source gives tensors", NameOf(config_.mode)));
   }
   const Graph& graph = state().graph();
-  const Shape& shape = graph.value(graph.inputs.front()).shape;
+  const Shape shape = graph.value(graph.inputs.front()).shape_of_numbers();
   if (frame.tensor.shape() != shape) {
     throw UnfitFrame(fmt::format("{}: shape {} does not fit the model's input, {}", frame.name,
                                  ToString(frame.tensor.shape()), ToString(shape)));

@@ -114,7 +114,8 @@ class AnswerText {
 std::string InputsText(const Graph& graph) {
   std::string text = "inputs\n";
   for (const ValueId id : graph.inputs) {
-    text += fmt::format("  {} {}\n", graph.value(id).name, ToString(graph.value(id).shape));
+    text += fmt::format("  {} {}\n", graph.value(id).name,
+                        ToString(graph.value(id).shape_of_numbers()));
   }
   return text;
 }

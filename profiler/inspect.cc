@@ -74,13 +74,6 @@ std::optional<Window> FirstWindow(const Graph& graph, const Operator& op) {
   return std::nullopt;
 }
 
-// Of what an 8-bit map's shape counts as words, the channels.
-Shape LogicalShape(const Value& value) {
-  Shape shape = value.shape;
-  if (value.is_eight_bit()) shape[1] = value.channels;
-  return shape;
-}
-
 // How many numbers the operator has in a constant input, or in its attributes beside it.
 int64_t ParametersIn(const Graph& graph, const Operator& op, ValueId constant) {
   const Shape& shape = graph.value(constant).shape;
@@ -103,7 +96,7 @@ OperatorReport InspectOne(const Graph& graph, OpId id) {
   report.fused = Fused(op);
   report.is_local = IsLocal(graph, op);
   report.window = FirstWindow(graph, op);
-  if (!op.outputs.empty()) report.shape = LogicalShape(graph.value(op.outputs.front()));
+  if (!op.outputs.empty()) report.shape = graph.value(op.outputs.front()).shape_of_numbers();
   report.why_float = WhyFloat(graph, op);
   if (const auto* conv = op.As<op::Conv>()) {
     const int64_t channels = graph.value(op.inputs.front()).shape[1];

@@ -310,6 +310,8 @@ struct ReduceArgs {
 // Boxes of one head, which has anchor_count × (5 + classes) channels, anchor slowest.
 struct DetectionHead {
   ConstImageView map;
+  bool is_eight_bit = false;  // and means the numbers of these steps
+  Steps steps;
   int stride = 8;
   const float* anchors = nullptr;  // width, height of each, in input pixels
   int anchor_count = 0;
@@ -318,7 +320,7 @@ struct DetectionHead {
 // YOLOv5's decoding. With s the sigmoid (or the number itself, without apply_sigmoid), at cell
 // (y, x): centre x ((fma(2, s, -0.5) + x) stride, centre y likewise, width (2 s)(2 s) anchor width,
 // height likewise; then s of objectness and classes. Boxes lie head by head, anchor by anchor, row
-// by row; the output is boxes × (5 + classes). REQUIRES: a batch of one.
+// by row; the output is boxes × (5 + classes). REQUIRES: a batch of one, and heads of floats.
 struct DecodeBoxesArgs {
   const DetectionHead* heads = nullptr;
   int head_count = 0;
@@ -332,8 +334,8 @@ struct DecodeBoxesArgs {
 // equals, and kept unless they overlap a kept box of the same class by more than overlap_threshold
 // (common area > threshold times united area). NaN scores are never taken. The output is max_boxes
 // × (6 + extras): left, top, right, bottom, score, class, and the box's extra numbers; unused rows
-// are zero. With heads the boxes are those that DecodeBoxes would give, with apply_sigmoid.
-// REQUIRES: with heads, objectness and no extras.
+// are zero. With heads, which may be 8-bit maps, the boxes are those that DecodeBoxes would give,
+// with apply_sigmoid. REQUIRES: with heads, objectness and no extras.
 struct NonMaxSuppressionArgs {
   struct Candidate {
     float score;

@@ -61,6 +61,7 @@ struct Steps {
 
   constexpr int low() const { return is_signed ? -128 : 0; }
   constexpr int high() const { return is_signed ? 127 : 255; }
+  constexpr bool Includes(int number) const { return number >= low() && number <= high(); }
 
   friend bool operator==(const Steps& a, const Steps& b) {
     return a.scale == b.scale && a.zero_point == b.zero_point && a.is_signed == b.is_signed;

@@ -1,16 +1,11 @@
 #include "client/run/run.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +20,7 @@
 #include "client/run/caption.h"
 #include "client/run/comparison.h"
 #include "client/run/dense_check.h"
+#include "client/run/line_file.h"
 #include "client/run/overlay_video.h"
 #include "client/run/summary.h"
 #include "common/answer/outputs.h"
@@ -34,7 +30,6 @@
 #include "common/base/log.h"
 #include "common/base/status_line.h"
 #include "common/guard/guard.h"
-#include "common/link/descriptor.h"
 #include "common/model/picture.h"
 #include "common/reuse/verdict.h"
 #include "common/source/frame_queue.h"
@@ -43,78 +38,6 @@
 
 namespace cacheinf {
 namespace {
-
-// A file of lines, or standard output. Throws InputError if it cannot be written. Only a file that
-// took lines before loses those that it cannot take, whole: its disk may have room again.
-class LineFile {
- public:
-  LineFile() : name_("standard output"), number_(STDOUT_FILENO) {}
-  explicit LineFile(const std::string& path)
-      : name_(path),
-        own_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
-        number_(own_.get()) {
-    if (!own_) Refuse();
-  }
-
-  void Write(const std::string& line) {
-    if (!own_) std::cout << std::flush;
-    if (!rest_.empty()) {
-      if (!Put()) return Lose();
-      --lost_;  // it is whole after all
-    }
-    rest_ = line + '\n';
-    const size_t length = rest_.size();
-    if (!Put()) {
-      if (rest_.size() == length) rest_.clear();
-      return Lose();
-    }
-    size_ += static_cast<off_t>(length);
-    if (std::exchange(is_full_, false)) LogInfo(fmt::format("{}: written again", name_));
-  }
-
-  // How many lines are missing, in one sentence; empty: none.
-  std::string Gap() const {
-    return lost_ == 0 ? "" : fmt::format("{}: {} lines could not be written", name_, lost_);
-  }
-
- private:
-  [[noreturn]] void Refuse() const {
-    throw InputError(fmt::format("{}: cannot be written", name_));
-  }
-
-  // Writes as much of `rest_` as it can, and returns whether that was all.
-  bool Put() {
-    while (!rest_.empty()) {
-      const ssize_t count = write(number_, rest_.data(), rest_.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      rest_.erase(0, static_cast<size_t>(count));
-    }
-    return true;
-  }
-
-  // Leaves no half of a line: others may write to standard output, so there the rest comes later.
-  void Lose() {
-    struct stat status {};
-    if (size_ == 0 || fstat(number_, &status) != 0 || !S_ISREG(status.st_mode)) Refuse();
-    if (own_ && ftruncate(number_, size_) == 0) {
-      lseek(number_, size_, SEEK_SET);
-      rest_.clear();
-    }
-    ++lost_;
-    if (!std::exchange(is_full_, true)) {
-      LogWarning(fmt::format("{}: cannot be written, and lacks lines until it can be", name_));
-    }
-  }
-
-  const std::string name_;
-  const Descriptor own_;
-  const int number_;
-  std::string rest_;  // of a line, still to be written
-  off_t size_ = 0;    // of whole lines
-  int64_t lost_ = 0;
-  bool is_full_ = false;
-};
 
 // Does everything that follows an answer.
 class Publisher {

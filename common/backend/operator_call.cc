@@ -17,7 +17,7 @@ std::vector<DetectionHead> HeadsOf(const std::vector<op::DecodeBoxes::Scale>& sc
 
 OperatorCall::Boxes BoxesOf(const Graph& graph, const Operator& op,
                             const std::vector<DetectionHead>& heads) {
-  const Shape& first = graph.value(op.inputs[0]).shape;
+  const Shape first = graph.value(op.inputs[0]).shape_of_numbers();
   if (heads.empty()) return {static_cast<size_t>(first[0]), static_cast<size_t>(first[1])};
   OperatorCall::Boxes boxes;
   boxes.numbers = static_cast<size_t>(first[1] / heads[0].anchor_count);
@@ -55,6 +55,11 @@ OperatorCall::OperatorCall(const Graph& graph, const Operator& op)
   if (const auto* decode = op.As<op::DecodeBoxes>()) heads = HeadsOf(decode->scales);
   if (const auto* suppression = op.As<op::NonMaxSuppression>()) {
     heads = HeadsOf(suppression->scales);
+    for (size_t i = 0; i < heads.size(); ++i) {
+      const Value& map = graph.value(op.inputs[i]);
+      heads[i].is_eight_bit = map.is_eight_bit();
+      heads[i].steps = map.steps;
+    }
     boxes = BoxesOf(graph, op, heads);
     static_assert(sizeof(NonMaxSuppressionArgs::Candidate) % sizeof(float) == 0);
     scratch_floats = boxes.count * sizeof(NonMaxSuppressionArgs::Candidate) / sizeof(float);

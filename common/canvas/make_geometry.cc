@@ -11,7 +11,7 @@ namespace cacheinf {
 
 std::unique_ptr<Geometry> MakeGeometry(const ReuseSettings& settings, const Graph& graph,
                                        std::unique_ptr<Tracker> tracker) {
-  const Shape& picture = graph.value(graph.inputs.front()).shape;
+  const Shape picture = graph.value(graph.inputs.front()).shape_of_numbers();
   const auto channels = static_cast<int>(picture[1]);
   const auto height = static_cast<int>(picture[2]);
   const auto width = static_cast<int>(picture[3]);

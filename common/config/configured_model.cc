@@ -112,7 +112,9 @@ Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors) 
 Graph LoadInPlaceOf(const Graph& first, const std::string& model, const RobotConfig& config,
                     bool has_tensors) {
   Graph other = LoadGraph(config.WithModel(model), has_tensors);
-  const auto shape = [](const Graph& graph, ValueId id) { return graph.value(id).shape; };
+  const auto shape = [](const Graph& graph, ValueId id) {
+    return graph.value(id).shape_of_numbers();
+  };
   const auto refuse = [&](const char* what) {
     throw InputError(
         fmt::format("{} cannot stand in for {}, as {}: take the network that it was made of", model,

@@ -111,7 +111,9 @@ class ModelState {
   // ------------------------------------------------------------------------------------------
   // Computes everything, or the same rows of everything, whatever was stored.
 
-  // Copies a graph input in. Throws std::invalid_argument if its dims are not those of that input.
+  // Copies a graph input in; of a picture that is an 8-bit map, its levels. Throws
+  // std::invalid_argument if its dims are not those of that input, and InputError if what should be
+  // levels are none.
   void SetInput(size_t index, const ConstTensorView& host);
 
   // Sets the only input, as numbers 0 to 255. REQUIRES: a picture of the graph's size.

@@ -45,9 +45,10 @@ void CheckShapes(const Graph& graph, const std::vector<Shape>& shapes,
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Value& input = graph.value(graph.inputs[i]);
-    if (input.shape != shapes[i]) {
-      throw InputError(path.string(), " was packed with shape ", ToString(input.shape),
-                       " for input '", input.name, "', not ", ToString(shapes[i]));
+    const Shape packed = input.shape_of_numbers();
+    if (packed != shapes[i]) {
+      throw InputError(path.string(), " was packed with shape ", ToString(packed), " for input '",
+                       input.name, "', not ", ToString(shapes[i]));
     }
   }
 }

@@ -67,7 +67,8 @@ class Patience {
   // Notes how long the robot computed alone, without what it had waited for the server.
   void NoteAlone(Alone alone, Time took);
 
-  // Returns the shorter of its last two times, or 0 before the first answer.
+  // Returns the shorter of its last two times, 0 before the first answer, or kNever if neither
+  // came.
   Time ExpectedOfServer() const;
 
   // The next answers may be another server's, or to other pictures.

@@ -33,7 +33,7 @@ PictureFormat PictureFormatOf(const Graph& graph) {
     throw InputError(fmt::format("mode remote takes no picture of more than {} pixels per side",
                                  PictureFormat::kLongestSide));
   }
-  const Shape& shape = graph.value(graph.inputs.front()).shape;
+  const Shape shape = graph.value(graph.inputs.front()).shape_of_numbers();
   return {graph.picture.width, graph.picture.height, static_cast<int>(shape[1]),
           graph.picture.channels == PictureSpec::Channels::kBgr};
 }

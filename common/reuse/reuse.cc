@@ -29,7 +29,9 @@ bool ComparesBytes(const ChangeConfig& change) {
   return change.rule == ChangeConfig::Rule::kDifference && change.threshold == 0.0;
 }
 
-const Shape& PictureShape(const Graph& graph) { return graph.value(graph.inputs.front()).shape; }
+Shape PictureShape(const Graph& graph) {
+  return graph.value(graph.inputs.front()).shape_of_numbers();
+}
 
 // Standard deviation of a sample of the levels.
 double ContrastOf(const PictureView& picture) {

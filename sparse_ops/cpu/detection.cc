@@ -96,9 +96,15 @@ int CollectFromHeads(const NonMaxSuppressionArgs& args) {
   int box = 0;
   reference::ForEachCell(
       args.heads, args.head_count, width,
-      [&](const DetectionHead& head, int anchor, int y, int x, const float* cell) {
+      [&](const DetectionHead& head, int anchor, int y, int x, const reference::BoxCell& cell) {
         if (cell[4] >= too_small) {
-          squash(sigmoid, cell, args.row, width);
+          const float* numbers = args.row;
+          if (head.is_eight_bit) {
+            for (int64_t k = 0; k < width; ++k) args.row[k] = cell[k];
+          } else {
+            numbers = cell.floats();
+          }
+          squash(sigmoid, numbers, args.row, width);
           reference::PlaceBox(head, anchor, y, x, /*stride=*/1, args.row);
           collector.AddIfGood(args.row, box);
         }

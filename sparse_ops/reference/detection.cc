@@ -23,7 +23,7 @@ bool Overlap(const Candidate& a, const Candidate& b, float threshold) {
   return intersection > threshold * both;
 }
 
-void DecodeCell(const DetectionHead& head, const float* cell, int y, int x, int anchor,
+void DecodeCell(const DetectionHead& head, const BoxCell& cell, int y, int x, int anchor,
                 bool apply_sigmoid, int64_t width, int64_t out_stride, float* out) {
   const Function sigmoid{Function::Kind::kSigmoid};
   for (int64_t k = 0; k < width; ++k) {
@@ -66,7 +66,7 @@ void Compute(const DecodeBoxesArgs& args) {
   const int64_t width = args.output.dims[1];
   float* out = args.output.data;
   ForEachCell(args.heads, args.head_count, width,
-              [&](const DetectionHead& head, int anchor, int y, int x, const float* cell) {
+              [&](const DetectionHead& head, int anchor, int y, int x, const BoxCell& cell) {
                 DecodeCell(head, cell, y, x, anchor, args.apply_sigmoid, width,
                            args.output.strides[1], out);
                 out += args.output.strides[0];
@@ -95,7 +95,7 @@ int CollectFromHeads(const NonMaxSuppressionArgs& args) {
   int count = 0;
   int box = 0;
   ForEachCell(args.heads, args.head_count, 5 + args.classes,
-              [&](const DetectionHead& head, int anchor, int y, int x, const float* cell) {
+              [&](const DetectionHead& head, int anchor, int y, int x, const BoxCell& cell) {
                 DecodeCell(head, cell, y, x, anchor, /*apply_sigmoid=*/true, 5 + args.classes,
                            /*out_stride=*/1, args.row);
                 AddIfGood(args, args.row, /*stride=*/1, args.classes, box++, &count);

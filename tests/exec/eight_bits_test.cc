@@ -14,12 +14,17 @@
 
 #include "common/backend/host/cpu_backend.h"
 #include "common/backend/host/reference_backend.h"
+#include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
+#include "common/model/graph/decode.h"
 #include "common/model/passes/passes.h"
+#include "sparse_ops/mask/mask.h"
 #include "tests/exec/changing_frames.h"
 #include "tests/exec/on_backends.h"
 #include "tests/testing/inside_state.h"
+#include "tests/testing/networks.h"
+#include "tests/testing/quantised_networks.h"
 #include "tests/testing/random_eight_bits.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/refusal.h"
@@ -136,6 +141,84 @@ TEST_P(EightBitTest, UnderChangeSmallChangesAreNone) {
     }
   });
   EXPECT_LT(done, exactly) << "no change is small";
+}
+
+// A quantised network behind a picture with numbers of its own for each channel.
+Graph BehindPicture(const Network& network, int height, int width) {
+  Graph floats = network.build(height, width);
+  Optimise(floats);
+  Graph graph = Quantised(floats);
+  PictureSpec picture;
+  picture.channels = PictureSpec::Channels::kBgr;
+  PrependPicture(graph, picture, {{120.0, 100.5, 90.0}, {80.0, 64.0, 70.0}, {}});
+  return graph;
+}
+
+// The same, which takes the picture's levels as floats.
+Graph BehindFloats(Graph graph) {
+  graph.picture = {};
+  return graph;
+}
+
+TEST_P(EightBitTest, APictureInBytesGivesTheBitsOfOneInFloats) {
+  constexpr int kHeight = 32;
+  constexpr int kWidth = 64;
+  for (const Network& network : ThreeQuantisedNetworks()) {
+    SCOPED_TRACE(network.name);
+    Graph floats = BehindFloats(BehindPicture(network, kHeight, kWidth));
+    Optimise(floats);
+    Graph bytes = BehindPicture(network, kHeight, kWidth);
+    Optimise(bytes);
+    bytes.Validate();
+    ASSERT_TRUE(floats.levels.empty());
+    ASSERT_EQ(bytes.levels.size(), size_t{3} * 256);
+    graph_ = floats;
+    const auto expected = MakeState({{}, Keep::kAll});
+    graph_ = bytes;
+    const auto actual = MakeState({{}, Keep::kAll});
+    EXPECT_LT(actual->memory().persistent_bytes, expected->memory().persistent_bytes);
+    std::mt19937 random(3);
+    std::vector<uint8_t> pixels(size_t{kHeight} * kWidth * 3);
+    Mask changed(kHeight, kWidth);
+    SetAll(changed);
+    const Mask none(kHeight, kWidth);
+    for (int frame = 0; frame < 4; ++frame) {
+      for (int y = 0; y < kHeight; ++y) {
+        for (int x = 0; x < kWidth; ++x) {
+          if (!ConstMaskView(changed).Test(y, x)) continue;
+          for (int c = 0; c < 3; ++c) {
+            pixels[static_cast<size_t>((y * kWidth + x) * 3 + c)] = static_cast<uint8_t>(random());
+          }
+        }
+      }
+      const PictureView picture = {pixels.data(), kWidth, kHeight, 3};
+      expected->SetPicture(picture);
+      expected->Run();
+      FrameDecision decision;
+      decision.kind = frame == 0 ? FrameDecision::Kind::kWhole : FrameDecision::Kind::kChanged;
+      decision.changed = changed;
+      decision.forced = none;
+      actual->Apply(decision, picture, {});
+      ASSERT_EQ(Outputs(*actual), Outputs(*expected)) << "frame " << frame;
+      ClearAll(changed);
+      for (int y = 8; y < 20; ++y) changed.view().Set(y, 10 + y + frame);
+    }
+  }
+}
+
+TEST(EightBitPictureTest, NumbersThatAreNoLevelsAreRefused) {
+  Graph graph = BehindPicture(ThreeQuantisedNetworks().front(), 32, 32);
+  Optimise(graph);
+  const auto state = MakeReferenceState(graph);
+  const auto refusal_of = [&](float number) {
+    const Tensor picture({1, 3, 32, 32}, std::vector<float>(size_t{3} * 32 * 32, number));
+    return RefusalOf([&] { state->SetInput(0, picture.view()); });
+  };
+  EXPECT_EQ(refusal_of(0.0f), "");
+  EXPECT_EQ(refusal_of(255.0f), "");
+  for (const float number : {-1.0f, 256.0f, 0.5f, std::nanf("")}) {
+    EXPECT_NE(refusal_of(number).find("whole numbers from 0 to 255"), std::string::npos) << number;
+  }
 }
 
 // A map's pixels have as many numbers as its words have bytes.

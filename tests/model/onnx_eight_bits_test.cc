@@ -153,6 +153,39 @@ TEST(OnnxEightBitsTest, AConvolutionGivesTheFirstOfSeveralRoundings) {
   }
 }
 
+// Unless something else reads the head too.
+TEST(OnnxEightBitsTest, ASuppressionReadsAHeadInBytes) {
+  QuantisedModel model({1, 1, 3, 5});
+  model.Constant(ByteTensor("wq", {12, 1, 1, 1}, {9, -7, 3, 5, 40, 25, -8, 6, 4, -5, 33, 21},
+                            TensorProto::INT8));
+  model.Floats("ws", {}, {0.125f});
+  model.Node("DequantizeLinear", {"wq", "ws"}, {"w"});
+  model.Round("x", "a");
+  model.Node("Conv", {"a", "w"}, {"c"});
+  model.Round("c", "y", "s2", "z2");
+  const auto with_boxes = [&](bool gives_head) {
+    Graph graph = Optimised(model);
+    const ValueId head = graph.outputs[0];
+    op::NonMaxSuppression suppression;
+    suppression.max_boxes = 20;
+    suppression.scales = {{8, {8.0f, 8.0f, 20.0f, 5.0f}}};
+    graph.outputs = {graph.AddOne("boxes", suppression, {head})};
+    if (gives_head) graph.outputs.push_back(head);
+    Optimise(graph);
+    graph.Validate();
+    return graph;
+  };
+  const Graph bytes = with_boxes(false);
+  const Graph floats = with_boxes(true);
+  EXPECT_EQ(Kinds(bytes), "quantise quant_conv non_max_suppression");
+  EXPECT_FALSE(Only<op::QuantConv>(bytes).gives_floats);
+  EXPECT_TRUE(Only<op::QuantConv>(floats).gives_floats);
+  const std::vector<float> x = {1, 2, 3, 4, 5, -6, 7, 8, 9, 10, 11, 12, 13, -14, 15};
+  const std::vector<float> boxes = NumbersOf(bytes, x);
+  EXPECT_GT(boxes[4], 0.25f);
+  EXPECT_EQ(boxes, NumbersOf(floats, x));
+}
+
 TEST(OnnxEightBitsTest, ReluBeforeRoundingIsABound) {
   QuantisedModel model({1, 1, 1, 1});
   model.Weights().Round("x", "a");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/model/graph/decode.h"
 #include "common/model/passes/passes.h"
 #include "tests/model/every_kind.h"
 #include "tests/model/expect_same_values.h"
@@ -164,6 +165,53 @@ TEST_F(PackTest, RefusesAnotherVersion) {
   bytes[8] = std::byte{99};
   Reseal(bytes);
   EXPECT_NE(Refusal(bytes).find("version 99"), std::string::npos) << Refusal(bytes);
+}
+
+// A picture that is rounded at once, so that it becomes an 8-bit map.
+Graph GraphWithLevels() {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 3, 4, 5});
+  Graph graph = b.Finish({b.Op(op::Dequantise{}, {b.Op(op::Quantise{Steps{0.02f, 3}}, {x})})});
+  PrependPicture(graph, {}, {{1.0, 2.0, 3.0}, {60.0, 70.0, 80.0}, {}});
+  pass::TakeLevels(graph);
+  graph.Validate();
+  return graph;
+}
+
+TEST_F(PackTest, OnlyLevelsNeedTheLastVersion) {
+  EXPECT_EQ(Packed(EveryKind())[8], std::byte{6});
+  const Graph graph = GraphWithLevels();
+  ASSERT_EQ(graph.levels.size(), size_t{3} * 256);
+  EXPECT_EQ(graph.levels[2 * 256 + 83], 3 + 50);  // (83 - 3) / 80 = 1, which is 50 steps
+  const Bytes bytes = Packed(graph);
+  EXPECT_EQ(bytes[8], std::byte{7});
+  const Graph read = PackFromMemory(bytes, "levels");
+  EXPECT_EQ(read.levels, graph.levels);
+  EXPECT_EQ(DefinitionChecksum(read), DefinitionChecksum(graph));
+  Graph other = graph;
+  ++other.levels[5];
+  EXPECT_NE(DefinitionChecksum(other), DefinitionChecksum(graph));
+}
+
+TEST_F(PackTest, RefusesLevelsThatFitNoPicture) {
+  const auto refusal_of = [](const auto& damage) {
+    Graph graph = GraphWithLevels();
+    damage(graph);
+    return RefusalOf([&] { graph.Validate(); });
+  };
+  const auto input_of = [](Graph& graph) -> Value& {
+    return graph.values[static_cast<size_t>(graph.inputs[0])];
+  };
+  EXPECT_NE(refusal_of([](Graph& graph) { graph.levels.pop_back(); }), "");
+  EXPECT_NE(refusal_of([](Graph& graph) { graph.levels.clear(); }), "");
+  EXPECT_NE(refusal_of([](Graph& graph) { graph.levels[7] = 256; }), "");
+  EXPECT_NE(refusal_of([](Graph& graph) { graph.picture.width = 6; }), "");
+  EXPECT_NE(refusal_of([](Graph& graph) { graph.picture = {}; }), "");
+  EXPECT_NE(refusal_of([&](Graph& graph) { input_of(graph).channels = 4; }), "");
+  EXPECT_NE(refusal_of([&](Graph& graph) { input_of(graph).steps.scale = 0.0f; }), "");
+  EXPECT_NE(refusal_of([&](Graph& graph) { input_of(graph).steps.zero_point = -1; }), "");
+  EXPECT_NE(refusal_of([&](Graph& graph) { input_of(graph).type = DataType::kFloat32; }), "");
+  EXPECT_EQ(refusal_of([](Graph& /*graph*/) {}), "");
 }
 
 TEST_F(PackTest, RefusesEveryTruncation) {

@@ -42,7 +42,7 @@ NetworkPicture Resolved(const Graph& graph, PictureSpec picture) {
   if (graph.inputs.empty()) Refuse(graph, "it has no input for a picture");
   if (graph.picture.width != 0) Refuse(graph, "its picture is already described");
   const Value& input = graph.value(graph.inputs.front());
-  const int64_t channels = picture.channels == PictureSpec::Channels::kGray ? 1 : 3;
+  const int64_t channels = picture.channel_count();
   const bool is_one = input.is_map() && input.shape[0] == 1;
   const bool has_channels_last = is_one && input.shape[1] != channels && input.shape[3] == channels;
   if (!is_one || (!has_channels_last && input.shape[1] != channels)) {

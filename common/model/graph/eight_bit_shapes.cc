@@ -12,7 +12,9 @@ void EightBitShapes::CheckTypes() const {
   const auto* resize = op_.As<op::Resize>();
   const bool moves = op_.As<op::Concat>() != nullptr || op_.As<op::Slice>() != nullptr ||
                      (resize != nullptr && resize->spec.kind == ResizeSpec::Kind::kNearest);
-  const bool takes_all = moves || op_.As<op::Dequantise>() != nullptr ||
+  const auto* suppression = op_.As<op::NonMaxSuppression>();
+  const bool reads_heads = suppression != nullptr && !suppression->scales.empty();
+  const bool takes_all = moves || reads_heads || op_.As<op::Dequantise>() != nullptr ||
                          op_.As<op::QuantConv>() != nullptr || op_.As<op::Table>() != nullptr ||
                          op_.As<op::QuantBinary>() != nullptr || op_.As<op::QuantPool>() != nullptr;
   for (const ValueId input : op_.inputs) {
@@ -38,9 +40,7 @@ std::vector<InferredOutput> EightBitShapes::Outputs(const op::Quantise& quantise
 std::vector<InferredOutput> EightBitShapes::Outputs(const op::Dequantise&) const {
   NeedInputs(1);
   const Value& map = EightBitMap(0);
-  Shape out = map.shape;
-  out[1] = map.channels;
-  return One(std::move(out));
+  return One(map.shape_of_numbers());
 }
 
 void EightBitShapes::CheckChannels(const auto& attributes, int64_t outputs) const {
@@ -105,14 +105,12 @@ void EightBitShapes::CheckTable(const std::vector<int>& entries, const Steps& st
   CheckSteps(steps);
   if (entries.size() != kBytes) Refuse("a table of ", entries.size(), " entries");
   for (const int entry : entries) {
-    if (entry < steps.low() || entry > steps.high()) Refuse("an entry of ", entry);
+    if (!steps.Includes(entry)) Refuse("an entry of ", entry);
   }
 }
 
 void EightBitShapes::NeedResidual(const Value& residual, const Shape& out) const {
-  Shape shape = residual.shape;
-  if (residual.is_eight_bit()) shape[1] = residual.channels;
-  if (shape != out || residual.is_constant()) {
+  if (residual.shape_of_numbers() != out || residual.is_constant()) {
     Refuse("input '", residual.name, "' is not as large as the output");
   }
 }
@@ -196,8 +194,7 @@ int EightBitShapes::SlicedChannels(const op::Slice& slice) const {
 }
 
 void EightBitShapes::CheckSteps(const Steps& steps) const {
-  if (!std::isfinite(steps.scale) || !(steps.scale > 0.0f) || steps.zero_point < steps.low() ||
-      steps.zero_point > steps.high()) {
+  if (!std::isfinite(steps.scale) || !(steps.scale > 0.0f) || !steps.Includes(steps.zero_point)) {
     Refuse("steps of ", steps.scale, " around ", steps.zero_point);
   }
 }

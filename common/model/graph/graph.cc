@@ -44,6 +44,12 @@ ConstTensorView Tensor::view() const {
   return PackedView(data(), shape_.data(), rank, rank - 1);
 }
 
+Shape Value::shape_of_numbers() const {
+  Shape numbers = shape;
+  if (is_eight_bit()) numbers[1] = channels;
+  return numbers;
+}
+
 bool HasEightBits(const Graph& graph, const Operator& op) {
   const auto is_eight_bit = [&](ValueId id) { return graph.value(id).is_eight_bit(); };
   return op.As<op::FakeQuantise>() != nullptr || op.As<op::QuantLinear>() != nullptr ||

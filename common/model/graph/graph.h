@@ -30,6 +30,7 @@ using Shape = std::vector<int64_t>;
 using ValueId = int;
 using OpId = int;
 inline constexpr int kNone = -1;
+inline constexpr int kLevels = 256;  // that a channel of a picture can have
 
 int64_t ElementCount(const Shape& shape);
 std::string ToString(const Shape& shape);  // "1x3x384x640"
@@ -249,10 +250,10 @@ struct DecodeBoxes {
 };
 
 // boxes × (4 + 1 + classes) as DecodeBoxes gives them, or without objectness, or with `extras` more
-// numbers a box; with scales, raw heads, one per scale, read as DecodeBoxes with apply_sigmoid
-// would. Gives max_boxes × (6 + extras): left, top, right, bottom, score, class, the extra numbers;
-// best first, unused rows all zero. Suppresses non-maxima within a class; ties keep the lower
-// index.
+// numbers a box; with scales, raw heads, one per scale, some perhaps 8-bit maps, read as
+// DecodeBoxes with apply_sigmoid would. Gives max_boxes × (6 + extras): left, top, right, bottom,
+// score, class, the extra numbers; best first, unused rows all zero. Suppresses non-maxima within a
+// class; ties keep the lower index.
 struct NonMaxSuppression {
   float score_threshold = 0.25f;
   float overlap_threshold = 0.45f;
@@ -366,6 +367,8 @@ struct Value {
   bool is_constant() const { return !constant.empty(); }
   bool is_map() const { return shape.size() == 4; }
   bool is_eight_bit() const { return type == DataType::kEightBit; }
+  // Counts numbers, of an 8-bit map too.
+  Shape shape_of_numbers() const;
 };
 
 struct Operator {
@@ -406,6 +409,8 @@ struct PictureSpec {
   uint8_t border = 114;  // letterbox
   Resize resize = Resize::kBilinear;
   int resize_to = 0;  // crop: the frame's shorter side before its middle is cut out; 0: no margin
+
+  int channel_count() const { return channels == Channels::kGray ? 1 : 3; }
 };
 
 // A model. Operators are in topological order: every input is a graph input, a constant, or an
@@ -417,6 +422,9 @@ struct Graph {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   PictureSpec picture;
+  // Of a graph whose input is a picture as an 8-bit map: the number that each level of each channel
+  // becomes there, 256 a channel. Empty: the input is the levels, as floats.
+  std::vector<int> levels;
   Head head;
   ModelNotes notes;
 

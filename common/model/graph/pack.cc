@@ -27,6 +27,8 @@ namespace cacheinf {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr uint32_t kVersionBefore = 6;
+constexpr uint32_t kVersionOfLevels = 7;
 constexpr std::array<char, 8> kMagic = {'C', 'A', 'C', 'H', 'E', 'I', 'N', 'F'};
 constexpr uint64_t kMaxDescriptionBytes = uint64_t{1} << 28;
 
@@ -34,7 +36,7 @@ using Parts = std::vector<std::string_view>;  // of a file, in order
 
 struct FileHead {
   std::array<char, 8> magic = kMagic;
-  uint32_t version = kPackVersion;
+  uint32_t version = 0;
   uint32_t head_bytes = kAlignment;
   uint64_t description_bytes = 0;
   uint64_t file_bytes = 0;
@@ -89,6 +91,7 @@ template <MaybeConst<Graph> T>
 void VisitParts(T& graph, auto& file) {
   file.Part(graph.name);
   file.Part(graph.picture);
+  if (file.has_levels()) file.Part(graph.levels);
   file.Part(graph.head);
   file.Part(graph.notes);
   file.Part(graph.values);
@@ -147,9 +150,11 @@ class BlobWriter {
 // The description as written so far.
 class DescriptionWriter {
  public:
-  explicit DescriptionWriter(BlobWriter& blobs) : blobs_(blobs) {}
+  DescriptionWriter(BlobWriter& blobs, uint32_t version)
+      : blobs_(blobs), has_levels_(version >= kVersionOfLevels) {}
 
   const std::string& bytes() const { return bytes_; }
+  bool has_levels() const { return has_levels_; }
 
   void Write(bool flag) { WriteBits(static_cast<uint8_t>(flag)); }
   void Write(float number) { WriteBits(number); }
@@ -207,13 +212,19 @@ class DescriptionWriter {
   }
 
   BlobWriter& blobs_;
+  const bool has_levels_;
   std::string bytes_;
 };
 
+// Graphs without levels are written so that the release before can read them.
+uint32_t VersionOf(const Graph& graph) {
+  return graph.levels.empty() ? kVersionBefore : kPackVersion;
+}
+
 std::string Describe(const Graph& graph, BlobWriter& blobs) {
-  DescriptionWriter rest(blobs);
+  DescriptionWriter rest(blobs, VersionOf(graph));
   VisitParts(graph, rest);
-  DescriptionWriter table(blobs);
+  DescriptionWriter table(blobs, VersionOf(graph));
   table.Write(blobs.blobs());
   return table.bytes() + rest.bytes();
 }
@@ -273,8 +284,10 @@ class BlobReader {
 // another element, so that damage cannot ask for much memory.
 class DescriptionReader {
  public:
-  DescriptionReader(std::string_view bytes, BlobReader blobs)
-      : bytes_(bytes), blobs_(std::move(blobs)) {}
+  DescriptionReader(std::string_view bytes, BlobReader blobs, uint32_t version)
+      : bytes_(bytes), blobs_(std::move(blobs)), has_levels_(version >= kVersionOfLevels) {}
+
+  bool has_levels() const { return has_levels_; }
 
   Graph ReadGraph() {
     for (int64_t count = ReadCount(); count > 0; --count) blobs_.Add(ReadWhole<size_t>());
@@ -389,6 +402,7 @@ class DescriptionReader {
 
   std::string_view bytes_;  // what is left
   BlobReader blobs_;
+  const bool has_levels_;
   int64_t value_count_ = 0;
 };
 
@@ -397,9 +411,10 @@ FileHead CheckHead(std::span<const std::byte> file, const std::string& name) {
   FileHead head;
   if (file.size() < sizeof(head)) Refuse(name, "is cut short");
   std::memcpy(&head, file.data(), sizeof(head));
-  if (head.version != kPackVersion) {
+  if (head.version != kPackVersion && head.version != kVersionBefore) {
     Refuse(name, "has format version " + std::to_string(head.version) + ", this program reads " +
-                     std::to_string(kPackVersion) + "; pack the model again");
+                     std::to_string(kVersionBefore) + " and " + std::to_string(kPackVersion) +
+                     "; pack the model again");
   }
   if (head.file_bytes != file.size() || file.size() % kAlignment != 0) {
     Refuse(name, "is " + std::to_string(file.size()) + " bytes long instead of " +
@@ -422,7 +437,7 @@ bool IsPack(std::span<const std::byte> first_bytes) {
 
 uint64_t DefinitionChecksum(const Graph& graph) {
   BlobWriter blobs;
-  DescriptionWriter definition(blobs);
+  DescriptionWriter definition(blobs, VersionOf(graph));
   for (const Value& value : graph.values) {
     definition.ShapePart(value.shape);
     definition.Part(value.type);
@@ -435,6 +450,7 @@ uint64_t DefinitionChecksum(const Graph& graph) {
   }
   definition.IdsPart(graph.inputs);
   definition.IdsPart(graph.outputs);
+  if (definition.has_levels()) definition.Part(graph.levels);
   BlockHash hash;
   hash.Add(definition.bytes().data(), definition.bytes().size());
   return hash.Value();
@@ -456,6 +472,7 @@ void PackInto(const Graph& graph, const std::function<void(const Parts& parts)>&
   BlobWriter blobs;
   const std::string description = Describe(graph, blobs);
   FileHead head;
+  head.version = VersionOf(graph);
   head.description_bytes = description.size();
   head.file_bytes = sizeof(head) + RoundUp(description.size()) + blobs.bytes_in_file();
   BlockHash hash;
@@ -509,7 +526,7 @@ Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const 
   BlobReader blobs(std::shared_ptr<const std::byte>(data, data.get() + blob_begin),
                    size - blob_begin);
   try {
-    Graph graph = DescriptionReader(description, std::move(blobs)).ReadGraph();
+    Graph graph = DescriptionReader(description, std::move(blobs), head.version).ReadGraph();
     graph.Validate();
     return graph;
   } catch (const Damage& damage) {

@@ -22,12 +22,13 @@
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
 // Each part begins at a multiple of 64 bytes, after zeros, and the file's length is a multiple too.
-// All numbers are little-endian. Nothing converts files of other versions: make the file again from
-// its ONNX or TorchScript source.
+// All numbers are little-endian. Files of this version and the one before are read, and a graph
+// that the one before can hold is written so. Nothing converts files of other versions: make the
+// file again from its ONNX or TorchScript source.
 
 namespace cacheinf {
 
-inline constexpr uint32_t kPackVersion = 6;
+inline constexpr uint32_t kPackVersion = 7;
 
 // Whether a file that begins with these bytes is a native model file (of any version).
 bool IsPack(std::span<const std::byte> first_bytes);

@@ -12,6 +12,7 @@
 #include "common/model/graph/graph.h"
 #include "common/model/graph/moves.h"
 #include "common/model/graph/words.h"
+#include "sparse_ops/eight_bits.h"
 
 namespace cacheinf {
 namespace {
@@ -394,13 +395,19 @@ class Inference : private EightBitShapes {
   }
 
   // The boxes of raw heads, and the numbers of each box.
+  // Of a map that may be an 8-bit one.
+  Shape HeadShape(size_t index) const {
+    Map(index);
+    return ValueOf(index).shape_of_numbers();
+  }
+
   Shape Boxes(const std::vector<op::DecodeBoxes::Scale>& scales) {
     NeedInputs(scales.size());
     int64_t boxes = 0;
     int64_t width = 0;
     for (size_t i = 0; i < scales.size(); ++i) {
       const op::DecodeBoxes::Scale& scale = scales[i];
-      const Shape& in = Map(i);
+      const Shape in = HeadShape(i);
       const auto anchors = static_cast<int64_t>(scale.anchors.size() / 2);
       if (scale.stride < 1 || anchors < 1 || scale.anchors.size() % 2 != 0 || in[0] != 1 ||
           in[1] % anchors != 0 || in[1] / anchors < 6) {
@@ -515,6 +522,36 @@ std::vector<InferredOutput> InferShapes(const Graph& graph, const Operator& op) 
   return Inference(graph, op).Run();
 }
 
+namespace {
+
+// Only a picture may be an 8-bit map, and then it has levels.
+void CheckLevels(const Graph& graph) {
+  const auto is_eight_bit = [&](ValueId id) { return graph.value(id).is_eight_bit(); };
+  const bool has_levels = std::ranges::any_of(graph.inputs, is_eight_bit);
+  if (!has_levels && graph.levels.empty()) return;
+  const auto refuse = [&](const char* why) {
+    throw InputError("model '" + graph.name + "': ", why);
+  };
+  if (!has_levels) refuse("it has levels for an input of floats");
+  const PictureSpec& picture = graph.picture;
+  const int channels = picture.channel_count();
+  const Value& input = graph.value(graph.inputs.front());
+  const Shape of_picture = {1, WordCount(channels), picture.height, picture.width};
+  if (graph.inputs.size() != 1 || input.shape != of_picture || input.channels != channels) {
+    refuse("an input is an 8-bit map that is not its picture");
+  }
+  const Steps& steps = input.steps;
+  if (!std::isfinite(steps.scale) || !(steps.scale > 0.0f) || !steps.Includes(steps.zero_point)) {
+    refuse("its picture has steps without a size");
+  }
+  if (graph.levels.size() != static_cast<size_t>(channels) * kLevels ||
+      !std::ranges::all_of(graph.levels, [&](int level) { return steps.Includes(level); })) {
+    refuse("its levels do not fit its picture");
+  }
+}
+
+}  // namespace
+
 void Graph::Validate() const {
   const auto value_count = static_cast<ValueId>(values.size());
   const auto exists = [&](ValueId id) { return id >= 0 && id < value_count; };
@@ -539,9 +576,9 @@ void Graph::Validate() const {
       throw InputError(model, "an input is missing, computed, or named twice");
     }
     CheckShape(Operator{values[id].name, op::Reshape{}, {}, {}}, values[id].shape);
-    if (values[id].is_eight_bit()) throw InputError(model, "an input is an 8-bit map");
     is_defined[id] = true;
   }
+  CheckLevels(*this);
   for (size_t i = 0; i < operators.size(); ++i) {
     const Operator& op = operators[i];
     for (ValueId id : op.inputs) {

@@ -37,6 +37,8 @@ void Optimise(Graph& graph) {
   } while (Concentrate(graph));
   pass::NestConcats(graph);
   pass::ToEightBits(graph);
+  pass::KeepHeadsInBytes(graph);
+  pass::TakeLevels(graph);
   pass::ZeroVanishing(graph);
 }
 

@@ -6,12 +6,12 @@
 #include "common/model/graph/graph.h"
 
 // Rewrites of a graph that keep its values up to rounding. Graph inputs and outputs keep their
-// names, shapes and order. Every pass takes a validated graph, leaves a valid one without dead
-// operators or values, and returns whether it changed anything.
+// names, order and, as numbers, their shapes. Every pass takes a validated graph, leaves a valid
+// one without dead operators or values, and returns whether it changed anything.
 
 namespace cacheinf {
 
-// Runs all passes below until none changes anything, and then the last three. Recognition comes
+// Runs all passes below until none changes anything, and then the last five. Recognition comes
 // first and to its own fixpoint, because folding and fusing would hide the patterns it looks for.
 void Optimise(Graph& graph);
 
@@ -48,6 +48,12 @@ bool ZeroVanishing(Graph& graph);
 // maps; what has no such form stays float (WhyFloat). Sums of 8-bit numbers are exact, so here
 // alone results differ from the float graph's by what floats round, which can be a step.
 bool ToEightBits(Graph& graph);
+
+// Lets a suppression read 8-bit heads, and their convolutions give them.
+bool KeepHeadsInBytes(Graph& graph);
+
+// Makes a picture that is rounded before anything else reads it an 8-bit map (Graph::levels).
+bool TakeLevels(Graph& graph);
 
 }  // namespace pass
 

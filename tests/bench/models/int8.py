@@ -36,7 +36,7 @@ def quantise(model, shape, arguments, out):
     with tempfile.TemporaryDirectory(prefix="cacheinf-int8-") as folder:
         folder = pathlib.Path(folder)
         asked = types.SimpleNamespace(
-            programs=arguments.programs, threads=1, shape=shape,
+            model=model, programs=arguments.programs, threads=1, shape=shape,
             config=config_of(model, arguments.configs))
         programs = quantize.Programs(asked, folder)
         original = quantize.read_model(model)
@@ -46,6 +46,10 @@ def quantise(model, shape, arguments, out):
             programs.write_frames(model, clip, max(1, FRAMES // len(arguments.clip)), frames)
             inputs += sorted((frames / "inputs").iterdir())
         quantiser = quantize.make_quantiser(original, inputs, folder)
+        try:
+            quantize.choose_heads(quantiser, programs, asked, frames / "frames", folder)
+        except quantize.Refusal:  # these frames show nothing by which to choose
+            quantiser.rounds_heads = False
         part = folder / "made.onnx"
         quantiser.write(part, [])
         out.write_bytes(part.read_bytes())

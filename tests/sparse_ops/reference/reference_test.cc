@@ -169,9 +169,12 @@ TEST(ReferenceTest, DecodedBoxesAreYolosInItsOrder) {
   for (int64_t i = 0; i < 24; ++i) head.At(i) = 0.5f;
   head.At(2 * 11 + 1) = 0.25f;  // class score of anchor 1 at column 1
   const Floats anchors = {10, 20, 30, 40};
-  const DetectionHead heads[] = {{head.image(), 8, anchors.data(), 2}};
+  DetectionHead of_map;
+  of_map.map = head.image();
+  of_map.anchors = anchors.data();
+  of_map.anchor_count = 2;
   Numbers output({4, 6});
-  reference::Compute(DecodeBoxesArgs{heads, 1, /*apply_sigmoid=*/false, output.view()});
+  reference::Compute(DecodeBoxesArgs{&of_map, 1, /*apply_sigmoid=*/false, output.view()});
   const Floats expected = {4,  4, 10, 20, 0.5f, 0.5f,  //
                            12, 4, 10, 20, 0.5f, 0.5f,  //
                            4,  4, 30, 40, 0.5f, 0.5f,  //
