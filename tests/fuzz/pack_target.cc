@@ -1,11 +1,9 @@
 // A native model file, as robots send it to servers. If the first byte is odd, what follows is the
-// description of a file whose lengths and checksum are right.
-
-#include <unistd.h>
+// description of a file whose lengths and checksum are right: of one with every kind of operator
+// or, if its next bit is set, of one whose picture is an 8-bit map.
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,22 +15,21 @@
 namespace cacheinf::fuzz {
 namespace {
 
-const PackedBytes& GoodFile() {
-  static const PackedBytes file = [] {
-    const std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("cacheinf_fuzz_" + std::to_string(getpid()));
-    WritePack(EveryKind(), path);
-    PackedBytes bytes = ReadPacked(path);
-    std::filesystem::remove(path);
-    return bytes;
-  }();
-  return file;
+PackedBytes Packed(const Graph& graph) {
+  const MappedFile file = PackInMemory(graph);
+  return {file.data.get(), file.data.get() + file.size};
 }
 
-std::vector<std::string> FileAndDescription() {
-  const PackedBytes& file = GoodFile();
+const PackedBytes& GoodFile(bool has_levels) {
+  static const PackedBytes of_every_kind = Packed(EveryKind());
+  static const PackedBytes with_levels = Packed(GraphWithLevels());
+  return has_levels ? with_levels : of_every_kind;
+}
+
+std::vector<std::string> FileAndDescriptions() {
+  const PackedBytes& file = GoodFile(false);
   return {'\0' + std::string(reinterpret_cast<const char*>(file.data()), file.size()),
-          '\1' + DescriptionOf(file)};
+          '\1' + DescriptionOf(file), '\3' + DescriptionOf(GoodFile(true))};
 }
 
 bool ReadsPack(Bytes bytes) {
@@ -40,7 +37,7 @@ bool ReadsPack(Bytes bytes) {
   const std::string text = ToText(bytes.subspan(1));
   PackedBytes file(text.size());
   std::memcpy(file.data(), text.data(), text.size());
-  if (bytes[0] % 2 == 1) file = WithDescription(GoodFile(), text);
+  if (bytes[0] % 2 == 1) file = WithDescription(GoodFile((bytes[0] & 2) != 0), text);
   return IsRead([&] { PackFromMemory(file, "fuzzed").Validate(); });
 }
 
@@ -51,7 +48,7 @@ std::string NumberBytes(int64_t number) {
 }  // namespace
 
 const Target kPack = {"pack",
-                      FileAndDescription,
+                      FileAndDescriptions,
                       {NumberBytes(-1), NumberBytes(0), NumberBytes(1), NumberBytes(255),
                        NumberBytes(int64_t{1} << 31), NumberBytes(int64_t{1} << 32),
                        NumberBytes(INT64_MAX), NumberBytes(INT64_MIN)},

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/model/graph/decode.h"
 #include "common/model/graph/graph.h"
+#include "common/model/passes/passes.h"
 #include "tests/model/model_builder.h"
 
 namespace cacheinf {
@@ -129,6 +131,17 @@ inline Graph EveryKind() {
                    700};
   graph.head = {HeadKind::kYolov8Pose, 3, 17, 3, 0, false, true};
   graph.notes = {"pose", {"person", "it's"}, 32, {384, 640}, {17, 3}, true, true, "a model"};
+  return graph;
+}
+
+// A picture that is rounded at once, so that it is an 8-bit map.
+inline Graph GraphWithLevels() {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 3, 4, 5});
+  Graph graph = b.Finish({b.Op(op::Dequantise{}, {b.Op(op::Quantise{Steps{0.02f, 3}}, {x})})});
+  PrependPicture(graph, {}, {{1.0, 2.0, 3.0}, {60.0, 70.0, 80.0}, {}});
+  pass::TakeLevels(graph);
+  graph.Validate();
   return graph;
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/model/graph/decode.h"
 #include "common/model/passes/passes.h"
 #include "tests/model/every_kind.h"
 #include "tests/model/expect_same_values.h"
@@ -165,17 +164,6 @@ TEST_F(PackTest, RefusesAnotherVersion) {
   bytes[8] = std::byte{99};
   Reseal(bytes);
   EXPECT_NE(Refusal(bytes).find("version 99"), std::string::npos) << Refusal(bytes);
-}
-
-// A picture that is rounded at once, so that it becomes an 8-bit map.
-Graph GraphWithLevels() {
-  ModelBuilder b;
-  const ValueId x = b.Input({1, 3, 4, 5});
-  Graph graph = b.Finish({b.Op(op::Dequantise{}, {b.Op(op::Quantise{Steps{0.02f, 3}}, {x})})});
-  PrependPicture(graph, {}, {{1.0, 2.0, 3.0}, {60.0, 70.0, 80.0}, {}});
-  pass::TakeLevels(graph);
-  graph.Validate();
-  return graph;
 }
 
 TEST_F(PackTest, OnlyLevelsNeedTheLastVersion) {
