@@ -37,6 +37,7 @@ namespace cacheinf {
 namespace {
 
 constexpr uint32_t kGraphs = 120;
+constexpr uint32_t kManyGraphs = 10'000;
 
 Graph Optimised(uint32_t seed) {
   Graph graph = RandomEightBitGraph(seed);
@@ -59,12 +60,30 @@ std::string FirstOtherBits(const std::vector<float>& expected, const std::vector
 
 class EightBitTest : public OnBackends {
  protected:
-  void ForEach(const auto& check) {
-    for (seed_ = 0; seed_ < kGraphs && !HasFailure(); ++seed_) {
+  void ForEach(const auto& check, uint32_t graphs = kGraphs) {
+    for (seed_ = 0; seed_ < graphs && !HasFailure(); ++seed_) {
       SCOPED_TRACE(testing::Message() << "seed " << seed_);
       graph_ = Optimised(seed_);
       inputs_ = RandomInputs(graph_, seed_);
       check();
+    }
+  }
+
+  // Only what a change reaches is computed, or stored where a bit differs.
+  void CheckFramesThatChangeInPart() {
+    std::mt19937 random(seed_);
+    const auto state =
+        MakeState({RandomValues(graph_, random), seed_ % 2 == 0 ? Keep::kAll : Keep::kChosen});
+    SetInputs(*state, inputs_);
+    state->Run();
+    ExpectDenseBits(*state);
+    for (int frame = 0; frame < 4 && !HasFailure(); ++frame) {
+      const std::vector<Tensor> next = NextFrame(inputs_, random);
+      const ChangedMasks changed(inputs_, next);
+      inputs_ = next;
+      SetInputs(*state, inputs_);
+      InsideState::RunChanged(*state, changed.views(), ChangePolicy(), {});
+      ExpectDenseBits(*state);
     }
   }
 
@@ -79,6 +98,11 @@ class EightBitTest : public OnBackends {
     }
   }
 };
+
+class SlowEightBitTest : public EightBitTest {};
+
+INSTANTIATE_TEST_SUITE_P(On, SlowEightBitTest, testing::Values(BackendChoice{"cpu", 1}),
+                         BackendName);
 
 INSTANTIATE_TEST_SUITE_P(On, EightBitTest,
                          testing::Values(kReference, BackendChoice{"cpu", 1},
@@ -95,24 +119,12 @@ TEST_P(EightBitTest, ADenseRunHasTheBitsOfTheReference) {
   });
 }
 
-// Only what a change reaches is computed, or stored where a bit differs.
 TEST_P(EightBitTest, FramesThatChangeInPartHaveTheBitsOfADenseRun) {
-  ForEach([&] {
-    std::mt19937 random(seed_);
-    const auto state =
-        MakeState({RandomValues(graph_, random), seed_ % 2 == 0 ? Keep::kAll : Keep::kChosen});
-    SetInputs(*state, inputs_);
-    state->Run();
-    for (int frame = 0; frame < 4 && !HasFailure(); ++frame) {
-      const std::vector<Tensor> next = NextFrame(inputs_, random);
-      const ChangedMasks changed(inputs_, next);
-      inputs_ = next;
-      SetInputs(*state, inputs_);
-      ChangePolicy policy;
-      InsideState::RunChanged(*state, changed.views(), policy, {});
-      ExpectDenseBits(*state);
-    }
-  });
+  ForEach([&] { CheckFramesThatChangeInPart(); });
+}
+
+TEST_P(SlowEightBitTest, FramesOfManyGraphsThatChangeInPartHaveTheBitsOfADenseRun) {
+  ForEach([&] { CheckFramesThatChangeInPart(); }, kManyGraphs);
 }
 
 // What is stored differs from what the stored inputs give by the threshold at most, in spreads.
