@@ -89,8 +89,8 @@ class Door {
 };
 
 // Writes FOLDER/000017.png, and makes FOLDER for the first one.
-void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& picture,
-                 const PictureSpec& spec) {
+void WritePicture(const fs::path& folder, int64_t frame, const PictureView& picture,
+                  const PictureSpec& spec) {
   std::vector<uint8_t> pixels(picture.pixels, picture.pixels + picture.byte_count());
   if (spec.channels == PictureSpec::Channels::kRgb) {
     for (size_t i = 0; i < pixels.size(); i += 3) std::swap(pixels[i], pixels[i + 2]);
@@ -101,6 +101,26 @@ void DumpPicture(const fs::path& folder, int64_t frame, const PictureView& pictu
   WriteFile(folder / fmt::format("{:06}.png", frame),
             {reinterpret_cast<const char*>(png.data()), png.size()});
 }
+
+// Writes one robot's pictures until one cannot be written. The robot is served all the same.
+class PictureDump {
+ public:
+  explicit PictureDump(fs::path folder) : folder_(std::move(folder)) {}
+
+  void operator()(int64_t frame, const PictureView& picture, const PictureSpec& spec) {
+    if (has_failed_) return;
+    try {
+      WritePicture(folder_, frame, picture, spec);
+    } catch (const std::exception& error) {
+      has_failed_ = true;
+      LogError(fmt::format("no more pictures of this robot are written: {}", error.what()));
+    }
+  }
+
+ private:
+  const fs::path folder_;
+  bool has_failed_ = false;
+};
 
 struct Guest {
   Guest(std::unique_ptr<Link> link, const Clock& link_clock, ModelStore& store, SlowWork& slow_work,
@@ -208,10 +228,7 @@ class Server {
     if (emulation_.link) link = EmulateLink(std::move(link), *emulation_.link, clock_);
     RemoteServer::OnPicture on_picture;
     if (!config_.dump_pictures.empty()) {
-      const fs::path folder = fs::path(config_.dump_pictures) / std::to_string(++dumped_);
-      on_picture = [folder](int64_t frame, const PictureView& picture, const PictureSpec& spec) {
-        DumpPicture(folder, frame, picture, spec);
-      };
+      on_picture = PictureDump(fs::path(config_.dump_pictures) / std::to_string(++dumped_));
     }
     const auto solve = [this, key = robot.key](const auto& model, const message::Settings& settings,
                                                const std::string& robot_profile,

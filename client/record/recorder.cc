@@ -198,9 +198,15 @@ void Recorder::Write(Recording recording) {
   }
 }
 
+std::string Recorder::Finish() {
+  if (writer_.joinable()) writer_.join();
+  return failure_;
+}
+
 void Recorder::Fail(const std::string& error) {
+  failure_ = fmt::format("recording stopped: {}", error);
   has_failed_ = true;
-  LogError(fmt::format("recording stops: {}", error));
+  LogError(failure_);
 }
 
 // "guard-000123", or "guard-000123-2".

@@ -52,6 +52,9 @@ class Recorder {
   // Writes what is kept. `reason` is part of the folder's name, `detail` is for people.
   void Record(const std::string& reason, const std::string& detail);
 
+  // Waits until all is written. Returns why something is not, in a sentence; empty: all is.
+  std::string Finish();
+
  private:
   using Span = std::vector<std::shared_ptr<const RecordedFrame>>;
 
@@ -84,6 +87,7 @@ class Recorder {
   bool waits_for_one_made_to_forget_ = false;
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> has_failed_ = false;
+  std::string failure_;  // once it has
   std::thread writer_;
 };
 

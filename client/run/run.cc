@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/failure.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/status_line.h"
 #include "common/guard/guard.h"
@@ -242,6 +245,7 @@ class Run final : public FrameObserver {
     }
     summary_.why_plan = robot_.robot().WhyPlan();
     summary_.unwritten = publisher_.Finish();
+    if (recorder_) summary_.AddUnwritten(recorder_->Finish());
     summary_.skipped = source_.skipped() + unfit_;
     summary_.queue = source_.count();
     summary_.queue.dropped += robot_.dropped();
@@ -352,6 +356,17 @@ const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const 
   return &clock;
 }
 
+// A file gets all of it or stays as it was; what is none, such as a pipe, gets a line.
+void WriteSummary(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    return LineFile(path).Write(text);
+  }
+  const std::array<std::string_view, 2> parts = {text, "\n"};
+  ReplaceFile(path, parts);
+}
+
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
@@ -387,10 +402,10 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Summary summary = run.Finish();
   if (!config.output.summary.empty()) {
     try {
-      LineFile(config.output.summary)
-          .Write(ToJsonText(summary, config, run.robot().robot().reader()));
+      WriteSummary(config.output.summary,
+                   ToJsonText(summary, config, run.robot().robot().reader()));
     } catch (const InputError& error) {
-      summary.unwritten += (summary.unwritten.empty() ? "" : "; ") + std::string(error.what());
+      summary.AddUnwritten(error.what());
     }
   }
   return summary;

@@ -335,6 +335,11 @@ void Summary::Add(const Robot::Refreshed& refreshed) {
   work.AddRefresh(refreshed.work);
 }
 
+void Summary::AddUnwritten(const std::string& what) {
+  if (!unwritten.empty() && !what.empty()) unwritten += "; ";
+  unwritten += what;
+}
+
 void WorkShares::Add(const FrameWork& work) {
   ++frames;
   dense += work.is_dense;

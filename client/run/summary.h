@@ -102,6 +102,7 @@ struct Summary {
   void Add(const Answer& answer);
   void AddOvertaken(const Answer& answer);  // the frame's only one, moved
   void Add(const Robot::Refreshed& refreshed);
+  void AddUnwritten(const std::string& what);  // empty: nothing
 };
 
 // Returns "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %".

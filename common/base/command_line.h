@@ -7,12 +7,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/printable.h"
 #include "common/base/words.h"
 
 namespace cacheinf {
+
+// What was typed, without what would end the line.
+inline std::string OneLine(std::string_view text) {
+  return Escaped(text, [](char c) { return static_cast<unsigned char>(c) >= ' '; });
+}
 
 // Parses the command line of a program. Gives it the option --version. Returns the exit code if
 // there is nothing left to do, because help or the version was asked for and printed. Throws
@@ -27,7 +34,7 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> unknown = app.remaining();
-    if (!app.get_subcommands().empty() || unknown.empty()) throw InputError(error.what());
+    if (!app.get_subcommands().empty() || unknown.empty()) throw InputError(OneLine(error.what()));
     std::vector<std::string> commands;
     for (const CLI::App* command : app.get_subcommands(nullptr)) {
       commands.push_back(command->get_name());
@@ -35,7 +42,7 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
     const std::string kind = unknown.front().starts_with('-') ? "option"
                              : commands.empty()               ? "argument"
                                                               : "command";
-    throw InputError("unknown " + kind + " \"" + unknown.front() +
+    throw InputError("unknown " + kind + " \"" + OneLine(unknown.front()) +
                      (commands.empty() || kind == "option"
                           ? "\"; see --help"
                           : "\"; commands: " + CLI::detail::join(commands, ", ")));

@@ -43,6 +43,15 @@ int ReadQuality(const std::string& text) {
   return *quality;
 }
 
+// x264 takes any number, and the nearest of these instead.
+void CheckCrf(const std::string& text) {
+  constexpr double kWorst = 51;
+  const std::optional<double> crf = NumberIn<double>(text);
+  if (crf && !(*crf >= 0 && *crf <= kWorst)) {
+    throw InputError("codec: \"", text, "\" is not a crf from 0 to 51");
+  }
+}
+
 void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
   size_t next = 1;
   const bool is_named = next < parts.size() && parts[next].find('=') == std::string::npos;
@@ -60,8 +69,10 @@ void ReadVideo(const std::vector<std::string>& parts, PictureCodec* codec) {
     if (equals == 0 || equals == std::string::npos) {
       throw InputError("codec: \"", parts[next], "\" is not an option=value of a video encoder");
     }
-    codec->video_options.emplace_back(parts[next].substr(0, equals),
-                                      parts[next].substr(equals + 1));
+    const std::string option = parts[next].substr(0, equals);
+    const std::string value = parts[next].substr(equals + 1);
+    if (option == "crf" && codec->video_encoder == kUsualVideoEncoder) CheckCrf(value);
+    codec->video_options.emplace_back(option, value);
   }
 }
 

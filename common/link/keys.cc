@@ -94,7 +94,9 @@ KeyPair MakeKeyPair() {
 }
 
 void WriteKeyPair(const KeyPair& pair, const fs::path& name) {
-  if (!name.has_filename()) throw InputError("keygen: \"", name.string(), "\" names no file");
+  const bool is_folder = name.filename() == "." || name.filename() == "..";
+  if (!name.has_filename() || is_folder)
+    throw InputError("keygen: \"", name.string(), "\" names no file");
   const fs::path secret = name.string() + ".key";
   const fs::path open = name.string() + ".pub";
   if (fs::exists(open)) WriteNewFile(open, 0644, "");  // throws

@@ -192,6 +192,9 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
 ModelStore::Incoming::Incoming(const ModelStore& store, const message::Fingerprint& model,
                                const std::string& key, bool resumes)
     : model_(model), path_(store.PathOf(model)), part_(path_.string() + PartOf(key)) {
+  if (!IsPackSize(model.bytes)) {
+    throw InputError(fmt::format("no model has {} bytes", model.bytes));
+  }
   const uint64_t arrived = SizeOf(part_);
   if (resumes && arrived < model.bytes) taken_ = arrived;
   if (model.bytes > kMostModelBytes || !HasRoom(store.folder_, model.bytes - taken_)) {
@@ -233,7 +236,7 @@ void ModelStore::Incoming::Write(std::span<const uint8_t> bytes) {
   }
   if (taken_ < model_.bytes) return;
   const MappedFile all = MapFile(part_);
-  if (PackChecksum({all.data.get(), all.size}) != model_.checksum) {
+  if (all.size != model_.bytes || PackChecksum({all.data.get(), all.size}) != model_.checksum) {
     fs::remove(part_, error);
     throw InputError("the model has arrived damaged");
   }

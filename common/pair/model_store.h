@@ -66,8 +66,9 @@ class ModelStore {
   // even if the server ends; several may be at it at once, in other servers as well.
   class Incoming {
    public:
-    // Begins with the first piece unless it `resumes`. Throws InputError if there is no room for
-    // the model, even without halves of others that nobody goes on with.
+    // Begins with the first piece unless it `resumes`. Throws InputError if no model file has this
+    // size, or if there is no room for the model, even without halves of others that nobody goes on
+    // with.
     Incoming(const ModelStore& store, const message::Fingerprint& model, const std::string& key,
              bool resumes);
 

@@ -172,11 +172,12 @@ std::string ServerConnection::WhyNotReady() const {
   if (step_ == Step::kGreeted) return "the server has not answered yet";
   if (step_ == Step::kPrepares) return "the server is still getting ready";
   if (step_ != Step::kGivesModel) return "";
-  constexpr double kMegabyte = 1e6;
+  const bool is_small = model_.size < 1'000'000;
+  const double unit = is_small ? 1e3 : 1e6;
   const uint64_t waiting = std::min(channel_.statistics().waiting_to_leave, given_);
-  return fmt::format("the model is on its way to the server, {:.1f} of {:.1f} MB have left",
-                     static_cast<double>(given_ - waiting) / kMegabyte,
-                     static_cast<double>(model_.size) / kMegabyte);
+  return fmt::format("the model is on its way to the server, {:.1f} of {:.1f} {} have left",
+                     static_cast<double>(given_ - waiting) / unit,
+                     static_cast<double>(model_.size) / unit, is_small ? "kB" : "MB");
 }
 
 void ServerConnection::BeginWithModel() {

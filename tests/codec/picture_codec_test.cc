@@ -85,6 +85,8 @@ TEST(PictureCodecTest, OtherTextsAreRefusedInASentence) {
   EXPECT_EQ(ParseError("jpeg:1:2"), "codec \"jpeg:1:2\" says more than jpeg knows");
   EXPECT_EQ(ParseError("video:libx264:fast"),
             "codec: \"fast\" is not an option=value of a video encoder");
+  EXPECT_EQ(ParseError("video:crf=52"), "codec: \"52\" is not a crf from 0 to 51");
+  EXPECT_EQ(ParseError("video:crf=-1"), "codec: \"-1\" is not a crf from 0 to 51");
   EXPECT_EQ(EncoderError("video:libx26"),
             "video encoder libx26 is not in this machine's libavcodec");
   EXPECT_EQ(EncoderError("video:mjpeg"),

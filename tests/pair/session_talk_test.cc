@@ -39,6 +39,7 @@
 #include "tests/pair/message_seeds.h"
 #include "tests/pair/session_world.h"
 #include "tests/testing/by_winograd.h"
+#include "tests/testing/refusal.h"
 
 namespace cacheinf {
 namespace {
@@ -88,6 +89,17 @@ TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
   EXPECT_EQ(ModelStore::Incoming(world.store(), another, "", true).taken(), 0) << "it was damaged";
   EXPECT_TRUE(ModelStore::Incoming(world.store(), named, "", true).Take(all));
   EXPECT_TRUE(world.store().Has(named));
+}
+
+TEST_F(SessionTest, AModelOfASizeThatNoneHasIsRefused) {
+  SessionWorld world(Yolo(), folder_);
+  for (const uint64_t bytes : {0, 1, 8, 63, 65, 4095}) {
+    EXPECT_NE(RefusalOf([&] {
+                ModelStore::Incoming(world.store(), {0x1234, bytes}, "", true);
+              }),
+              "")
+        << bytes;
+  }
 }
 
 TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {

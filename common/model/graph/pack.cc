@@ -457,6 +457,7 @@ uint64_t DefinitionChecksum(const Graph& graph) {
 }
 
 uint64_t PackChecksum(std::span<const std::byte> file) {
+  if (!IsPackSize(file.size())) throw std::invalid_argument("no model file has this size");
   FileHead head;
   std::memcpy(&head, file.data(), sizeof(head));
   head.checksum = 0;

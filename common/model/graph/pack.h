@@ -49,10 +49,13 @@ Graph ReadPack(const std::filesystem::path& path);
 // file in messages.
 Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const std::string& name);
 
+// Whether a native model file can have this size.
+constexpr bool IsPackSize(uint64_t bytes) { return bytes > 0 && bytes % 64 == 0; }
+
 // A checksum of what the operators are and how they hang together: of no number, name or scheme.
 uint64_t DefinitionChecksum(const Graph& graph);
 
-// The checksum that a file of these bytes must carry. REQUIRES: a positive multiple of 64 bytes.
+// The checksum that a file of these bytes must carry. REQUIRES: as many bytes as a file can have.
 uint64_t PackChecksum(std::span<const std::byte> file);
 
 }  // namespace cacheinf

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -233,6 +234,32 @@ TEST_F(FullDiskTest, CostsAnswersOnStandardOutputAndNothingElse) {
   }
   EXPECT_GT(lines, 3);
   EXPECT_LT(lines, 100);
+}
+
+TEST_F(FullDiskTest, LeavesAnOlderSummaryAndSaysThatNothingIsRecorded) {
+  const std::string configs = kConfigs.string();
+  WriteFile(Path("summary"), "older");
+  const CommandResult result = RunCommand(
+      {"/bin/sh", "-c",
+       "trap '' XFSZ; ulimit -f 1; '" + kRobot + "' run --config '" + configs +
+           "/demo.json' --model '" + configs +
+           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --mode cache --deadline-ms 0.001 "
+           "--log-level off --source generated:frames=40,width=64,height=64 --record '" +
+           Path("recordings") + "' --summary '" + Path("summary") + "'"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.error.find("recording stopped: "), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("cannot write '" + Path("summary")), std::string::npos)
+      << result.error;
+  EXPECT_EQ(ReadFile(Path("summary")), "older");
+}
+
+TEST(RobotCommandTest, ANewlineDoesNotEndTheSentence) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{kRobot, "a\nb"}, {kRobot, "run", "--a\nb"}}) {
+    const CommandResult result = RunCommand(words);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(std::ranges::count(result.error, '\n'), 1) << result.error;
+  }
 }
 
 TEST(RobotCommandTest, PrintsAPathThatIsNoUtf8AsJsonAllTheSame) {

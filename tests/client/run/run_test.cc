@@ -724,7 +724,8 @@ TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersWholeDumpsAndNothingElse) {
         fmt::format("{}: the outputs of {} frames could not be written", Path("dump"), 40 - dumps);
     EXPECT_NE(summary.unwritten.find(undumped), std::string::npos) << summary.unwritten;
     fs::remove_all(Path("dump"));
-    EXPECT_EQ(summary.unwritten.ends_with("summary: cannot be written"), full_until != 25);
+    const bool has_summary = summary.unwritten.find("cannot write") == std::string::npos;
+    EXPECT_EQ(has_summary, full_until == 25) << summary.unwritten;
   }
 }
 
