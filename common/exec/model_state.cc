@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <random>
 #include <span>
@@ -18,10 +16,10 @@
 #include "common/exec/frame_decision.h"
 #include "common/exec/frame_masks.h"
 #include "common/exec/moving_maps.h"
+#include "common/exec/picture_levels.h"
 #include "common/exec/slice.h"
 #include "common/exec/stages.h"
 #include "common/exec/stored_check.h"
-#include "sparse_ops/eight_bits.h"
 #include "sparse_ops/mask/mask.h"
 
 namespace cacheinf {
@@ -67,6 +65,7 @@ struct ModelState::State {
         arena(backend.Allocate(layout.arena_floats)),
         sets(backend.MakeSets()),
         is_output_read(graph.outputs.size()) {
+    if (!graph.levels.empty()) levels.emplace(graph);
     const bool keeps = options.keep != Keep::kListed;
     if (options.moves && !keeps) throw std::invalid_argument("what moves must be kept");
     if (options.trades && (!keeps || options.moves)) {
@@ -79,7 +78,6 @@ struct ModelState::State {
     }
     if (options.moves) moving.emplace(graph, layout, arena.get(), backend, *sets);
     CopyConstantsIn();
-    PrepareLevels();
     PrepareOperators();
     FillReport();
     if (!keeps) return;
@@ -101,54 +99,6 @@ struct ModelState::State {
 
   int front() const { return moving ? moving->front() : 0; }
 
-  // Sets a picture that is an 8-bit map.
-  void SetLevels(const PictureView& picture) {
-    const Value& input = graph.value(graph.inputs[0]);
-    const TensorView own = ViewOf(graph.inputs[0]);
-    if (Shape{1, picture.channels, picture.height, picture.width} != input.shape_of_numbers()) {
-      throw std::invalid_argument("'" + input.name + "' is a picture of another size");
-    }
-    picture_numbers.resize(static_cast<size_t>(picture.height) * static_cast<size_t>(own.dims[3]));
-    const uint8_t* level = picture.pixels;
-    for (float& number : picture_numbers) {
-      uint32_t word = spare_word;
-      for (const auto& words : words_of_levels) word |= words[*level++];
-      std::memcpy(&number, &word, sizeof(word));
-    }
-    backend.CopyIn({picture_numbers.data(),
-                    own.rank,
-                    own.dims,
-                    {int64_t{picture.height} * picture.width, 1, picture.width, 1}},
-                   own);
-  }
-
-  // The same picture as it is given in numbers.
-  PictureView LevelsOf(const ConstTensorView& host) {
-    const Value& input = graph.value(graph.inputs[0]);
-    const Shape shape = input.shape_of_numbers();
-    if (!std::ranges::equal(std::span(host.dims).first(static_cast<size_t>(host.rank)), shape)) {
-      throw std::invalid_argument("'" + input.name + "' has shape " + ToString(shape) +
-                                  ", not that of the given tensor");
-    }
-    picture_levels.clear();
-    for (int64_t y = 0; y < shape[2]; ++y) {
-      for (int64_t x = 0; x < shape[3]; ++x) {
-        for (int64_t c = 0; c < shape[1]; ++c) {
-          const float number =
-              host.data[c * host.strides[1] + y * host.strides[2] + x * host.strides[3]];
-          if (!(number >= 0.0f && number < static_cast<float>(kLevels)) ||
-              number != std::floor(number)) {
-            throw InputError("'" + input.name +
-                             "' takes the levels of a picture: whole numbers from 0 to 255");
-          }
-          picture_levels.push_back(static_cast<uint8_t>(number));
-        }
-      }
-    }
-    return {picture_levels.data(), static_cast<int>(shape[3]), static_cast<int>(shape[2]),
-            static_cast<int>(shape[1])};
-  }
-
   const Operands& OperandsOf(OpId op) const {
     return operators[op].operands[static_cast<size_t>(front())];
   }
@@ -158,25 +108,6 @@ struct ModelState::State {
       const Value& value = graph.value(id);
       if (!value.is_constant() || !layout.places[id].exists) continue;
       backend.CopyIn(value.constant.view(), ViewOf(id));
-    }
-  }
-
-  void PrepareLevels() {
-    if (graph.levels.empty()) return;
-    const Value& input = graph.value(graph.inputs[0]);
-    const auto word_of = [](int number, int byte) {
-      return uint32_t{static_cast<uint8_t>(number)} << (8 * byte);
-    };
-    for (int c = 0; c < input.channels; ++c) {
-      std::array<uint32_t, kLevels> words;
-      for (int level = 0; level < kLevels; ++level) {
-        words[static_cast<size_t>(level)] =
-            word_of(graph.levels[static_cast<size_t>(c * kLevels + level)], c);
-      }
-      words_of_levels.push_back(words);
-    }
-    for (int c = input.channels; c < WordCount(input.channels) * kBytesOfWord; ++c) {
-      spare_word |= word_of(input.steps.zero_point, c);
     }
   }
 
@@ -597,9 +528,7 @@ struct ModelState::State {
   uint32_t checked_frames = 0;
   std::vector<uint64_t> host_words;
   std::vector<float> picture_numbers;
-  std::vector<uint8_t> picture_levels;
-  std::vector<std::array<uint32_t, kLevels>> words_of_levels;  // by channel, to be put together
-  uint32_t spare_word = 0;                                     // what no channel fills
+  std::optional<PictureLevels> levels;  // of a picture that is an 8-bit map
   std::vector<float> slice_numbers;
   std::vector<bool> is_output_read;
   MemoryReport memory;
@@ -665,13 +594,16 @@ void ModelState::BeginFrame(const FrameDecision& decision, const PictureView& se
 void ModelState::SetInput(size_t index, const ConstTensorView& host) {
   const ValueId id = state_->graph.inputs.at(index);
   const TensorView own = state_->ViewOf(id);
-  if (!graph().levels.empty()) return SetPicture(state_->LevelsOf(host));
+  if (state_->levels) return SetPicture(state_->levels->Read(host));
   CheckDims(host, own, state_->graph.value(id));
   state_->backend.CopyIn(host, own);
 }
 
 void ModelState::SetPicture(const PictureView& picture) {
-  if (!graph().levels.empty()) return state_->SetLevels(picture);
+  if (state_->levels) {
+    return state_->backend.CopyIn(state_->levels->WordsOf(picture),
+                                  state_->ViewOf(graph().inputs[0]));
+  }
   state_->picture_numbers.resize(picture.byte_count());
   const TensorView numbers = {
       state_->picture_numbers.data(),
