@@ -11,6 +11,7 @@
 #include "tests/fuzz/mutate.h"
 #include "tests/model/onnx_seeds.h"
 #include "tests/testing/peak_memory.h"
+#include "tests/testing/sanitized.h"
 
 // Hostile models: each gives a graph or one InputError, and none takes much memory.
 
@@ -208,9 +209,7 @@ TEST_P(OnnxRobustnessTest, AbsurdModelsAreReadOrRefusedInOneSentence) {
 
 // Folding never multiplies a file's size without bound, however often the file asks for it.
 TEST(OnnxHostileSizesTest, ManySmallRequestsDoNotAddUp) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's own memory would be measured";
-#endif
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer's own memory would be measured";
   OnnxModel model = OneInput({1});
   model.Ints("shape", {1 << 22});
   std::vector<std::string> parts = {"x"};

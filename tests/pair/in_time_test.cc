@@ -28,6 +28,7 @@
 #include "tests/client/demo_config.h"
 #include "tests/pair/in_process_server.h"
 #include "tests/testing/folder_test.h"
+#include "tests/testing/sanitized.h"
 
 namespace cacheinf {
 namespace {
@@ -60,6 +61,10 @@ class Scenery final : public FrameSource {
 
 class InTimeTest : public FolderTest {
  protected:
+  void SetUp() override {
+    if (kIsSanitized) GTEST_SKIP() << "a sanitizer leaves no time to keep deadlines";
+  }
+
   InTimeTest() : queue_(std::make_unique<Scenery>(clock_), 8, &clock_), server_(folder_, clock_) {}
 
   RobotConfig Config() const {
@@ -221,26 +226,51 @@ class TickingCamera final : public FrameSource {
   const std::unique_ptr<FrameSource> scenes_;
 };
 
-TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
+// A robot whose network takes several periods of the camera, on a clock that moves on as it looks.
+class FrameLoopTest : public ::testing::Test {
+ protected:
+  FrameLoopTest() {
+    config_ = DemoConfig("1x3x96x128");
+    config_.mode = RobotConfig::Mode::kDense;
+  }
+
+  FrameLoop Loop(int frames, double deadline_ms, FrameLoop::HandOut hand_out,
+                 FrameLoop::HandOut overtaken = {}) {
+    config_.deadline_ms = deadline_ms;
+    robot_.emplace(Compile(LoadGraph(config_, /*has_tensors=*/false), config_), config_,
+                   robots_clock_);
+    queue_.emplace(std::make_unique<TickingCamera>(frames, clock_), 8);
+    return {*queue_,
+            deadline_ms,
+            clock_,
+            [this](const Frame& frame) { return Since(frame); },
+            std::move(hand_out),
+            std::move(overtaken)};
+  }
+
+  void Begin(const Frame& frame) { robot_->Begin(frame, {}, Since(frame)); }
+
+  Time Since(const Frame& frame) const { return clock_.LastLook() - frame.stamp; }
+
+  RobotConfig config_;
+  TickingClock clock_;
+  const OtherClock robots_clock_{clock_};
+  std::optional<Robot> robot_;
+  std::optional<FrameQueue> queue_;
+};
+
+TEST_F(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
   constexpr milliseconds kShort(15);
   constexpr int kFrames = 100;
-  RobotConfig config = DemoConfig("1x3x96x128");
-  config.mode = RobotConfig::Mode::kDense;
-  config.deadline_ms = static_cast<double>(kShort.count());
-  TickingClock clock;
-  const OtherClock robots_clock(clock);
-  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
-  FrameQueue queue(std::make_unique<TickingCamera>(kFrames, clock), 8);
   std::map<int64_t, Time> first;  // answer's latency
   int64_t computed = 0;
   int64_t overtaken = 0;
-  FrameLoop loop(
-      queue, config.deadline_ms, clock,
-      [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
+  FrameLoop loop = Loop(
+      kFrames, static_cast<double>(kShort.count()),
       [&](const Frame& frame, const Answer& answer) {
         EXPECT_TRUE(answer.is_moved);
         EXPECT_LT(answer.computed_from, frame.index);
-        EXPECT_TRUE(first.emplace(frame.index, clock.LastLook() - frame.stamp).second)
+        EXPECT_TRUE(first.emplace(frame.index, Since(frame)).second)
             << "frame " << frame.index << " has two moved answers";
       },
       [&](const Frame& frame, const Answer& answer) {
@@ -249,16 +279,16 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
         ++overtaken;
       });
   std::optional<int64_t> first_computed;
-  while (const std::optional<Frame> frame = loop.Next(robot)) {
-    robot.Begin(*frame, {}, clock.LastLook() - frame->stamp);
-    const Answer answer = loop.Finish(robot, *frame);
+  while (const std::optional<Frame> frame = loop.Next(*robot_)) {
+    Begin(*frame);
+    const Answer answer = loop.Finish(*robot_, *frame);
     EXPECT_GT(answer.latency(), 4 * Time(kShort));
-    first.emplace(frame->index, clock.LastLook() - frame->stamp);
+    first.emplace(frame->index, Since(*frame));
     if (!first_computed) first_computed = frame->index;
     ++computed;
   }
   EXPECT_GE(computed, 5);
-  EXPECT_EQ(queue.count().dropped, 0);
+  EXPECT_EQ(queue_->count().dropped, 0);
   EXPECT_GT(overtaken, 0);
   EXPECT_EQ(computed + overtaken + loop.dropped(), kFrames);
   // Those that came while the first was computed have nothing that could be moved.
@@ -268,22 +298,13 @@ TEST(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime) {
   }
 }
 
-TEST(FrameLoopTest, FramesThatComeBeforeTheFirstAnswerAreAnsweredOnceThereIsOne) {
-  RobotConfig config = DemoConfig("1x3x96x128");
-  config.mode = RobotConfig::Mode::kDense;
-  config.deadline_ms = 15;
-  TickingClock clock;
-  const OtherClock robots_clock(clock);
-  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
-  FrameQueue queue(std::make_unique<TickingCamera>(5, clock), 8);
+TEST_F(FrameLoopTest, FramesThatComeBeforeTheFirstAnswerAreAnsweredOnceThereIsOne) {
   std::set<int64_t> answered;
-  FrameLoop loop(
-      queue, config.deadline_ms, clock,
-      [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
-      [&](const Frame& frame, const Answer& /*answer*/) { answered.insert(frame.index); });
-  for (int computed = 0; const std::optional<Frame> frame = loop.Next(robot); ++computed) {
-    robot.Begin(*frame, {}, clock.LastLook() - frame->stamp);
-    loop.Finish(robot, *frame);
+  FrameLoop loop = Loop(
+      5, 15, [&](const Frame& frame, const Answer& /*answer*/) { answered.insert(frame.index); });
+  for (int computed = 0; const std::optional<Frame> frame = loop.Next(*robot_); ++computed) {
+    Begin(*frame);
+    loop.Finish(*robot_, *frame);
     EXPECT_EQ(frame->index, computed == 0 ? 0 : 4);
     answered.insert(frame->index);
   }
@@ -292,29 +313,20 @@ TEST(FrameLoopTest, FramesThatComeBeforeTheFirstAnswerAreAnsweredOnceThereIsOne)
 }
 
 // There is time for the answer that is being computed when they come.
-TEST(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswer) {
-  RobotConfig config = DemoConfig("1x3x96x128");
-  config.mode = RobotConfig::Mode::kDense;
-  config.deadline_ms = 1000;
-  TickingClock clock;
-  const OtherClock robots_clock(clock);
-  Robot robot(Compile(LoadGraph(config, /*has_tensors=*/false), config), config, robots_clock);
-  FrameQueue queue(std::make_unique<TickingCamera>(100, clock), 8);
+TEST_F(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswer) {
   int64_t computed = -1;  // the last frame that was
   int64_t moved = 0;
   int64_t newest = 0;  // of the moved ones, by that frame's answer
-  FrameLoop loop(
-      queue, config.deadline_ms, clock,
-      [&](const Frame& frame) { return clock.LastLook() - frame.stamp; },
-      [](const Frame& /*frame*/, const Answer& /*answer*/) {},
+  FrameLoop loop = Loop(
+      100, 1000, [](const Frame& /*frame*/, const Answer& /*answer*/) {},
       [&](const Frame& /*frame*/, const Answer& answer) {
         ++moved;
         newest += answer.computed_from == computed ? 1 : 0;
       });
-  while (const std::optional<Frame> frame = loop.Next(robot)) {
-    robot.Begin(*frame, {}, clock.LastLook() - frame->stamp);
+  while (const std::optional<Frame> frame = loop.Next(*robot_)) {
+    Begin(*frame);
     computed = frame->index;
-    loop.Finish(robot, *frame);
+    loop.Finish(*robot_, *frame);
   }
   EXPECT_GE(moved, 50);
   EXPECT_GE(newest, moved * 3 / 4) << "the rest found no room to wait";

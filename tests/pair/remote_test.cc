@@ -269,6 +269,9 @@ TEST_F(RemoteTest, TheServerSaysHowLongAFrameWaitedForOthers) {
 // However long a robot's frame takes, another's waits for one stage of it at a time. Refreshes of
 // both lie in between.
 TEST_F(RemoteTest, RobotsTakeTurnsByTheStage) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "debug builds run operators to check what is stored";
+#endif
   const auto shallow = MakeNetwork(TenNetworks()[2], kHeight, kWidth);
   const size_t stages = shallow->operators.size();  // each is an operator here
   ASSERT_LT(stages + 10, graph_->operators.size());

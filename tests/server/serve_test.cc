@@ -141,6 +141,17 @@ TEST_F(ServeLossy, TheServersPicturesGiveTheServersAnswers) {
   ExpectAnswersOfDumpedPictures("video:libx264", "cache");
 }
 
+TEST_F(Serve, WherePicturesCannotBeDumpedFramesAreServed) {
+  const fs::path pictures = folder_ / "pictures";
+  fs::create_directory(pictures);
+  std::ofstream(pictures / "1") << "no folder";
+  EXPECT_EQ(Together({"--mode", "remote", "--codec", "raw", "--server-mode", "dense"},
+                     {"--dump-pictures", pictures}),
+            dense_);
+  EXPECT_EQ(FramesServed("together"), 12);
+  EXPECT_TRUE(fs::is_regular_file(pictures / "1"));
+}
+
 TEST_F(ServeLossy, GStreamersPicturesGiveTheServersAnswers) {
   const std::string codec = "video:gst:x264enc tune=zerolatency speed-preset=ultrafast";
   try {

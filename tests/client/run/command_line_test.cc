@@ -212,18 +212,22 @@ TEST(RobotCommandTest, SaysThatAnswersCannotBeWrittenToStandardOutput) {
   EXPECT_EQ(result.error, "cacheinf-robot: standard output: cannot be written\n");
 }
 
-class FullDiskTest : public FolderTest {};
+class FullDiskTest : public FolderTest {
+ protected:
+  // The demo's network, where no file grows beyond so many blocks.
+  static CommandResult Run(int blocks, const std::string& options) {
+    const std::string configs = kConfigs.string();
+    return RunCommand({"/bin/sh", "-c",
+                       "trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; '" + kRobot +
+                           "' run --config '" + configs + "/demo.json' --model '" + configs +
+                           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --log-level off " +
+                           options});
+  }
+};
 
-// No file grows beyond a few blocks.
 TEST_F(FullDiskTest, CostsAnswersOnStandardOutputAndNothingElse) {
-  const std::string configs = kConfigs.string();
-  const CommandResult result = RunCommand(
-      {"/bin/sh", "-c",
-       "trap '' XFSZ; ulimit -f 8; '" + kRobot + "' run --config '" + configs +
-           "/demo.json' --model '" + configs +
-           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --answers - --log-level off "
-           "--source generated:frames=100,width=64,height=64 >'" +
-           Path("answers") + "'"});
+  const CommandResult result = Run(
+      8, "--answers - --source generated:frames=100,width=64,height=64 >'" + Path("answers") + "'");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.error.find("100 answered"), std::string::npos) << result.error;
   EXPECT_NE(result.error.find(" lines could not be written"), std::string::npos) << result.error;
@@ -237,15 +241,12 @@ TEST_F(FullDiskTest, CostsAnswersOnStandardOutputAndNothingElse) {
 }
 
 TEST_F(FullDiskTest, LeavesAnOlderSummaryAndSaysThatNothingIsRecorded) {
-  const std::string configs = kConfigs.string();
   WriteFile(Path("summary"), "older");
-  const CommandResult result = RunCommand(
-      {"/bin/sh", "-c",
-       "trap '' XFSZ; ulimit -f 1; '" + kRobot + "' run --config '" + configs +
-           "/demo.json' --model '" + configs +
-           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --mode cache --deadline-ms 0.001 "
-           "--log-level off --source generated:frames=40,width=64,height=64 --record '" +
-           Path("recordings") + "' --summary '" + Path("summary") + "'"});
+  const CommandResult result =
+      Run(1,
+          "--mode cache --deadline-ms 0.001 --source generated:frames=40,width=64,height=64 "
+          "--record '" +
+              Path("recordings") + "' --summary '" + Path("summary") + "'");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.error.find("recording stopped: "), std::string::npos) << result.error;
   EXPECT_NE(result.error.find("cannot write '" + Path("summary")), std::string::npos)
