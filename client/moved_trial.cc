@@ -14,17 +14,16 @@ constexpr double kEnough = 4;  // frames with many boxes
 }  // namespace
 
 std::optional<MovedTrial::Result> MovedTrial::Offer(int64_t frame, const AnswerContent* content,
-                                                    const PictureView& model_picture,
-                                                    const PictureFit* fit) {
+                                                    const Picture& picture) {
   if (!moved_.has_answer()) {
     if (content == nullptr || pause_-- > 0) return std::nullopt;
     AnswerContent kept = *content;
-    moved_.Keep(kept, model_picture);
+    moved_.Keep(kept, picture);
     frame_ = frame;
     return std::nullopt;
   }
   const auto begin = clock_.Now();
-  const AnswerContent moved = moved_.MoveTo(model_picture, fit);
+  const AnswerContent moved = moved_.MoveTo(picture);
   took_ = clock_.Now() - begin;
   if (content == nullptr) return std::nullopt;
   const int frames = static_cast<int>(frame - frame_);

@@ -8,7 +8,6 @@
 #include "common/answer/answers.h"
 #include "common/answer/moved_answer.h"
 #include "common/base/clock.h"
-#include "common/base/picture_view.h"
 #include "common/model/picture.h"
 
 namespace cacheinf {
@@ -30,9 +29,8 @@ class MovedTrial {
     std::optional<std::chrono::nanoseconds> took = {};
   };
   // Call after every answer, to the camera's `frame`, whose `content` is null if the frame was not
-  // computed. Frames become pictures by `fit`.
-  std::optional<Result> Offer(int64_t frame, const AnswerContent* content,
-                              const PictureView& model_picture, const PictureFit* fit);
+  // computed.
+  std::optional<Result> Offer(int64_t frame, const AnswerContent* content, const Picture& picture);
 
   // Call when frames have another size.
   void Forget() { moved_.Forget(); }

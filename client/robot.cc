@@ -32,10 +32,6 @@ constexpr size_t kLargestSchedule = size_t{64} << 20;
 // For a server's part in a refresh, until the caller may look around.
 constexpr nanoseconds kLongestWaitOfRefresh = std::chrono::milliseconds(5);
 
-bool Fits(const PictureFit& fit, const Picture& picture) {
-  return fit.columns().frame_size == picture.width && fit.rows().frame_size == picture.height;
-}
-
 nanoseconds TimeOf(double ms) {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double, std::milli>(ms));
 }
@@ -168,7 +164,7 @@ std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool(
 
 void Robot::StopWaiting() { answering().StopWaiting(); }
 
-std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Verdict& verdict,
+std::optional<Robot::Refreshed> Robot::Refresh(const Frame& frame, const Verdict& verdict,
                                                const std::function<void()>& between) {
   clock_.EndWait();
   const auto begin = clock_.Now();
@@ -181,17 +177,17 @@ std::optional<Robot::Refreshed> Robot::Refresh(const Frame& /*frame*/, const Ver
     work = answering().CommitRefresh();
   }
   const nanoseconds took = clock_.Now() - begin;
-  if (chooser_) TryMoving();
+  if (chooser_) TryMoving(frame);
   if (!work) return std::nullopt;
   return Refreshed{*work, took};
 }
 
-void Robot::TryMoving() {
+void Robot::TryMoving(const Frame& frame) {
   const AnswerContent* const computed = is_tracked_ ? nullptr : &moved_.answer();
-  const auto result = moved_trial_.Offer(current_.frame, computed, model_picture(), fit());
+  const auto result = moved_trial_.Offer(current_.frame, computed, frame.picture);
   if (!result) return;
   chooser_->NoteMoved(result->agreement, result->weight, result->frames);
-  if (result->took) chooser_->NoteMovingTook(*result->took + prepared_ - begin_);
+  if (result->took) chooser_->NoteMovingTook(*result->took);
 }
 
 bool Robot::StandBy() {
@@ -202,19 +198,14 @@ bool Robot::StandBy() {
 
 std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   if (!moved_.has_answer()) return std::nullopt;
-  if (fit_ && !Fits(*fit_, frame.picture)) return std::nullopt;
+  if (fit_ && !fit_->IsFor(frame.picture)) return std::nullopt;
   clock_.EndWait();
   const auto begin = clock_.Now();
-  const bool is_current = frame.index == current_.frame;
-  PictureView picture = model_picture();
-  if (fit_ && !is_current && MovedAnswer::Moves(moved_.answer())) {
-    picture = Resize(frame, *fit_, newer_pixels_);
-  }
   Answer answer = EmptyAnswer(frame, waited);
   answer.is_moved = true;
   answer.computed_from = moved_from_;
-  answer.content = moved_.MoveTo(picture, fit());
-  if (is_current) moved_content_ = answer.content;
+  answer.content = moved_.MoveTo(frame.picture);
+  if (frame.index == current_.frame) moved_content_ = answer.content;
   answer.times.preprocess = clock_.Now() - begin;
   return answer;
 }
@@ -228,7 +219,6 @@ void Robot::NoteTrial(const Plan& plan, double agreement, double weight) {
 }
 
 Answer Robot::Track() {
-  if (fit_) Resize(*frame_, *fit_, pixels_);
   Answer answer = *Moved(*frame_, current_.times.waited);
   answer.times.preprocess = clock_.Now() - begin_;
   if (!chooser_) return answer;
@@ -267,7 +257,7 @@ Answer Robot::Read() {
   if (moved_content_ && chooser_ && !has_changed_model_) NoteMoved(answer.content);
   moved_content_.reset();
   const bool will_move = config_.deadline_ms > 0 || answering().plan().every > 1;
-  moved_.Keep(answer.content, will_move ? model_picture() : PictureView());
+  moved_.Keep(answer.content, will_move ? frame_->picture : Picture());
   moved_from_ = answer.computed_from;
   frames_since_ = 0;
   answer.times.waited = current_.times.waited;
@@ -390,7 +380,7 @@ void Robot::Fit(const Frame& frame) {
   const Picture& picture = frame.picture;
   if (picture.empty()) return FitTensor(frame);
   if (spec.width == 0) throw InputError("the model takes tensors, but the source gives pictures");
-  if (fit_ && Fits(*fit_, picture)) return;
+  if (fit_ && fit_->IsFor(picture)) return;
   std::shared_ptr<const PictureFit> fit;
   std::vector<std::shared_ptr<const PictureFit>> smaller;
   const auto fit_to = [&](const ModelState& state) {

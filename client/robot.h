@@ -145,8 +145,8 @@ class Robot {
   // How the last frame was fitted to the model; null before the first frame and for tensors.
   const PictureFit* fit() const { return fit_.get(); }
 
-  // The last frame as fitted to the first model, and what the network saw in its place. Valid until
-  // Refresh, and for pictures only.
+  // The last computed frame as fitted to the first model, and what the network saw in its place.
+  // Valid until Refresh, and for pictures only.
   PictureView model_picture() const;
   PictureView seen_picture() const;
 
@@ -181,7 +181,7 @@ class Robot {
   void NoteFrame(Answer& answer);
   void NoteBetween();
   void NoteMoved(const AnswerContent& content);
-  void TryMoving();
+  void TryMoving(const Frame& frame);
   std::string PlanText() const;
   std::chrono::nanoseconds Due(std::chrono::nanoseconds captured) const;
   void FitTensor(const Frame& frame);
@@ -219,7 +219,6 @@ class Robot {
   int64_t moved_from_ = 0;                      // the frame of its answer
   int frames_since_ = 0;                        // that, with the one that is being answered
   bool is_tracked_ = false;                     // the frame that is being answered
-  std::vector<uint8_t> newer_pixels_;           // of the last frame that it was moved to
   std::optional<AnswerContent> moved_content_;  // for the frame that is being answered
   MovedTrial moved_trial_{clock_};
 

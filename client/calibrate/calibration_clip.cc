@@ -210,28 +210,26 @@ CalibrationClip::Parts CalibrationClip::ScoreTracking(int k) const {
   Scorer chosen_by;
   Scorer held_out;
   MovedAnswer moved;
-  std::optional<PictureFit> fit;
   const Answered* computed = nullptr;
   for (size_t i = 0; i < frames_.size(); ++i) {
     const Answered& dense = frames_[i];
     const Picture& picture = dense.frame.picture;
-    if (!fit || picture.width != fit->columns().frame_size ||
-        picture.height != fit->rows().frame_size) {
-      fit.emplace(model_->graph().picture, picture.width, picture.height);
+    const bool is_resized =
+        computed != nullptr && (computed->frame.picture.width != picture.width ||
+                                computed->frame.picture.height != picture.height);
+    if (is_resized) {
       computed = nullptr;
       moved.Forget();
     }
-    const PictureView fitted = {dense.frame.fitted->data(), fit->spec().width, fit->spec().height,
-                                fit->channels()};
     AnswerContent content = dense.content;
     double ms = dense_ms_;
     if (computed == nullptr || i % static_cast<size_t>(k) == 0) {
       computed = &dense;
-      moved.Keep(content, fitted);
+      moved.Keep(content, picture);
     } else {
       const auto begin = clock_.Now();
-      content = moved.MoveTo(fitted, &*fit);
-      ms = Milliseconds(clock_.Now() - begin) + dense.fit_ms;
+      content = moved.MoveTo(picture);
+      ms = Milliseconds(clock_.Now() - begin);
     }
     if (i == 0) continue;
     (i < chosen_by_ ? chosen_by : held_out)

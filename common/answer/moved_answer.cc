@@ -19,15 +19,15 @@ constexpr double kLeastShown = 0.2;    // of a box, within the frame
 constexpr double kAtEdge = 1;          // pixels of the frame
 constexpr double kAroundPoint = 0.05;  // of the frame's size, on each side of a keypoint
 
-// An axis of frames, and of the pictures that a network gets of them.
+constexpr int kLongestSide = 320;  // of a small picture
+
+// An axis of frames, and of small pictures of them.
 struct Axis {
-  double begin = 0;  // of the frame, in the picture
   double scale = 1;  // pixels of the frame in one of the picture
   double size = 0;   // of the frame, in its pixels
 
-  double ToPicture(double frame) const { return begin + frame / scale; }
   AxisMotion InFrame(const AxisMotion& picture) const {
-    return {picture.scale, scale * (picture.scale * begin + picture.shift - begin)};
+    return {picture.scale, scale * picture.shift};
   }
 };
 
@@ -37,14 +37,23 @@ struct Axes {
 };
 
 Axis AxisOf(const AxisFit& fit) {
-  return {static_cast<double>(fit.model_begin),
-          static_cast<double>(fit.frame_size) / fit.model_length,
+  return {static_cast<double>(fit.frame_size) / fit.model_length,
           static_cast<double>(fit.frame_size)};
 }
 
-Axes AxesOf(const PictureView& picture, const PictureFit* fit) {
-  if (fit != nullptr) return {AxisOf(fit->columns()), AxisOf(fit->rows())};
-  return {{0, 1, static_cast<double>(picture.width)}, {0, 1, static_cast<double>(picture.height)}};
+Axes AxesOf(const PictureFit& fit) { return {AxisOf(fit.columns()), AxisOf(fit.rows())}; }
+
+PictureFit SmallFit(const Picture& frame) {
+  const double shrunk =
+      std::max(1.0, std::max(frame.width, frame.height) / static_cast<double>(kLongestSide));
+  const auto small = [&](int side) {
+    return std::max(1, static_cast<int>(std::lround(side / shrunk)));
+  };
+  PictureSpec spec;
+  spec.width = small(frame.width);
+  spec.height = small(frame.height);
+  spec.channels = PictureSpec::Channels::kGray;
+  return {spec, frame.width, frame.height};
 }
 
 // The pixels of the picture between two places in the frame; none if one of them is nowhere.
@@ -52,7 +61,7 @@ Range PixelsBetween(double begin, double end, const Axis& axis) {
   constexpr double kFar = 1e6;
   if (!std::isfinite(begin) || !std::isfinite(end)) return {};
   const auto pixel = [&](double frame) {
-    return static_cast<int>(std::lround(std::clamp(axis.ToPicture(frame), -kFar, kFar)));
+    return static_cast<int>(std::lround(std::clamp(frame / axis.scale, -kFar, kFar)));
   };
   return {pixel(begin), pixel(end)};
 }
@@ -169,12 +178,14 @@ std::optional<Detection> Shown(const Detection& box, const PartMotion& motion, c
 
 }  // namespace
 
-void MovedAnswer::Keep(AnswerContent& content, const PictureView& model_picture) {
+void MovedAnswer::Keep(AnswerContent& content, const Picture& frame) {
   if (auto* const detections = std::get_if<Detections>(&content)) GiveIds(*detections);
   content_ = content;
   motions_.clear();
-  has_picture_ = model_picture.pixels != nullptr;
-  if (has_picture_ && Moves(content)) flow_.SetReference(model_picture);
+  has_frame_ = !frame.empty() && Moves(content);
+  if (!has_frame_) return;
+  if (!small_fit_ || !small_fit_->IsFor(frame)) small_fit_ = SmallFit(frame);
+  flow_.SetReference(Small(frame));
 }
 
 bool MovedAnswer::Moves(const AnswerContent& content) {
@@ -218,11 +229,11 @@ void MovedAnswer::GiveIds(Detections& detections) {
   }
 }
 
-AnswerContent MovedAnswer::MoveTo(const PictureView& model_picture, const PictureFit* fit) {
-  if (!has_picture_ || model_picture.pixels == nullptr) return *content_;
-  const Axes axes = AxesOf(model_picture, fit);
+AnswerContent MovedAnswer::MoveTo(const Picture& frame) {
+  if (!has_frame_ || !small_fit_->IsFor(frame)) return *content_;
   if (const auto* const kept = std::get_if<Detections>(&*content_)) {
-    NoteMotions(kept->boxes, model_picture, fit);
+    NoteMotions(kept->boxes, frame);
+    const Axes axes = AxesOf(*small_fit_);
     Detections shown;
     for (size_t i = 0; i < motions_.size(); ++i) {
       auto box = Shown(kept->boxes[i], motions_[i], axes);
@@ -232,23 +243,30 @@ AnswerContent MovedAnswer::MoveTo(const PictureView& model_picture, const Pictur
     }
     return shown;
   }
-  if (const auto* const kept = std::get_if<Keypoints>(&*content_)) {
-    NoteMotions(kept->points, model_picture, fit);
-    Keypoints shown = {{}, kept->extent, kept->has_order};
-    for (size_t i = 0; i < motions_.size(); ++i) {
-      const Keypoint point = Moved(kept->points[i], motions_[i]);
-      if (kept->has_order || IsWithin(point, axes)) shown.points.push_back(Clipped(point, axes));
-    }
-    return shown;
+  const auto& kept = std::get<Keypoints>(*content_);
+  NoteMotions(kept.points, frame);
+  const Axes axes = AxesOf(*small_fit_);
+  Keypoints shown = {{}, kept.extent, kept.has_order};
+  for (size_t i = 0; i < motions_.size(); ++i) {
+    const Keypoint point = Moved(kept.points[i], motions_[i]);
+    if (kept.has_order || IsWithin(point, axes)) shown.points.push_back(Clipped(point, axes));
   }
-  return *content_;
+  return shown;
+}
+
+PictureView MovedAnswer::Small(const Picture& frame) {
+  const int width = small_fit_->spec().width;
+  const int height = small_fit_->spec().height;
+  small_.resize(static_cast<size_t>(width) * static_cast<size_t>(height));
+  small_fit_->Resize(frame, {0, height}, small_.data());
+  return {small_.data(), width, height, 1};
 }
 
 // Follows boxes or points from where they are in the last picture.
 template <typename Part>
-void MovedAnswer::NoteMotions(const std::vector<Part>& parts, const PictureView& picture,
-                              const PictureFit* fit) {
-  const Axes axes = AxesOf(picture, fit);
+void MovedAnswer::NoteMotions(const std::vector<Part>& parts, const Picture& frame) {
+  const PictureView picture = Small(frame);
+  const Axes axes = AxesOf(*small_fit_);
   motions_.resize(parts.size());
   std::vector<Rectangle> places;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -21,15 +21,16 @@ namespace cacheinf {
 // classes, embeddings, raw outputs, and maps of classes, which would need a motion for every pixel.
 // What leaves the frame is clipped to it, and left out once little of it is left.
 //
-// Points are followed over the pictures between, as far as MoveTo saw them: a far way at once is
-// found less often, and what a thing looks like changes (scripts/bench moved).
+// Points are followed over the frames between, as far as MoveTo saw them: a far way at once is
+// found less often, and what a thing looks like changes (scripts/bench moved). They are followed
+// where the frame is shrunk until no side is longer than 320: whatever a network sees of it.
 class MovedAnswer {
  public:
-  // Gives the boxes their ids and keeps a copy of the answer with its picture, which may be empty
-  // (no pixels): then it is only repeated. A box takes the id of the box of its class that overlaps
+  // Gives the boxes their ids and keeps a copy of the answer with its frame, which may be empty:
+  // then it is only repeated. A box takes the id of the box of its class that overlaps
   // it most, greedily, by at least .3: of the last answer, as it was or as it was moved last, and
-  // of things unseen for a few answers. Others get new ids. Costs a small grey copy of the picture.
-  void Keep(AnswerContent& content, const PictureView& model_picture);
+  // of things unseen for a few answers. Others get new ids. Costs a small grey copy of the frame.
+  void Keep(AnswerContent& content, const Picture& frame);
 
   // Forgets the answer and its things, as when frames have another size. No id is given twice.
   void Forget();
@@ -40,10 +41,9 @@ class MovedAnswer {
   // Whether such answers move, rather than being repeated.
   static bool Moves(const AnswerContent& content);
 
-  // What was kept, as it must look in this picture; a picture of another shape moves nothing. `fit`
-  // says how frames become the model's pictures; null: places are in the model's pixels. REQUIRES:
-  // has_answer(), and frames of one size since.
-  AnswerContent MoveTo(const PictureView& model_picture, const PictureFit* fit);
+  // What was kept, as it must look in this frame; one of another size moves nothing. REQUIRES:
+  // has_answer().
+  AnswerContent MoveTo(const Picture& frame);
 
  private:
   struct Thing {
@@ -53,13 +53,15 @@ class MovedAnswer {
   };
 
   void GiveIds(Detections& detections);
+  PictureView Small(const Picture& frame);
   template <typename Part>
-  void NoteMotions(const std::vector<Part>& parts, const PictureView& picture,
-                   const PictureFit* fit);
+  void NoteMotions(const std::vector<Part>& parts, const Picture& frame);
   void NotePlace(const Detection& box);
 
   std::optional<AnswerContent> content_;
-  bool has_picture_ = false;
+  bool has_frame_ = false;  // that parts can be followed from
+  std::optional<PictureFit> small_fit_;
+  std::vector<uint8_t> small_;       // the last frame
   std::vector<PartMotion> motions_;  // of its boxes or points since, in the frame's pixels
   PartFlow flow_;
   std::vector<Thing> things_;

@@ -94,6 +94,11 @@ class PictureFit {
   const AxisFit& columns() const { return columns_; }
   const AxisFit& rows() const { return rows_; }
 
+  // Whether it is for frames of this size.
+  bool IsFor(const Picture& frame) const {
+    return columns_.frame_size == frame.width && rows_.frame_size == frame.height;
+  }
+
   // The part of the model's picture that shows the frame.
   Rectangle place() const { return {rows_.model_range(), columns_.model_range()}; }
 

@@ -14,9 +14,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kLongestSide = 320;  // pictures are shrunk until no side is longer
-constexpr int kMostShrunk = 64;    // times
-constexpr int kTooSmall = 16;      // pixels of a side
+constexpr int kTooSmall = 32;  // pixels of a side: half of it must be larger than a window
 
 // The way.
 constexpr size_t kMostStepsAhead = 3;
@@ -47,12 +45,6 @@ double Median(std::vector<float>& numbers) {
   return (*std::max_element(numbers.begin(), middle) + double{*middle}) / 2;
 }
 
-int FactorOf(const PictureView& picture) {
-  const int side = std::max(picture.width, picture.height);
-  return std::clamp((side + kLongestSide - 1) / kLongestSide, 1,
-                    std::min({picture.width, picture.height, kMostShrunk}));
-}
-
 // The pixels of a range within a picture of this size.
 Range Within(double begin, double end, int size) {
   const double last = size;
@@ -70,8 +62,7 @@ class PartFlow::Impl {
     if (!HaveSameShape(reference, shape_)) seen_.clear();
     shape_ = reference;
     shape_.pixels = nullptr;
-    factor_ = FactorOf(reference);
-    reference_.Assign(reference, factor_);
+    reference_.Assign(reference, 1);
     has_pyramid_ = false;
     const auto same = std::find(seen_.begin(), seen_.end(), reference_);
     passed_ = same == seen_.end() ? seen_.size() : static_cast<size_t>(same - seen_.begin()) + 1;
@@ -81,7 +72,7 @@ class PartFlow::Impl {
     std::vector<PartMotion> motions(parts.size());
     if (!HaveSameShape(picture, shape_)) return motions;
     if (std::min(reference_.width(), reference_.height()) < kTooSmall) return motions;
-    seen_.emplace_back().Assign(picture, factor_);
+    seen_.emplace_back().Assign(picture, 1);
     for (PartMotion& motion : motions) motion.is_known = true;
     const size_t ahead = seen_.size() - passed_;
     const size_t steps = std::min(ahead, kMostStepsAhead);
@@ -93,10 +84,6 @@ class PartFlow::Impl {
       seen_.erase(seen_.begin());
       --passed_;
     }
-    for (PartMotion& motion : motions) {
-      motion.x.shift *= factor_;
-      motion.y.shift *= factor_;
-    }
     return motions;
   }
 
@@ -107,8 +94,8 @@ class PartFlow::Impl {
     size_t end = 0;
   };
 
-  // Adds to motions how the parts, where these put them, move on to this picture; motions are in
-  // pixels of the shrunk pictures, from their edge. A picture that says nothing is passed over.
+  // Adds to motions how the parts, where these put them, move on to this picture. A picture that
+  // says nothing is passed over.
   void StepTo(const GreyPicture& picture, std::span<const Rectangle> parts,
               std::vector<PartMotion>& motions) {
     if (!has_pyramid_) BuildPyramid(reference_, /*with_derivatives=*/true, reference_pyramid_);
@@ -133,7 +120,8 @@ class PartFlow::Impl {
   void FindPoints(std::span<const Rectangle> parts, const std::vector<PartMotion>& motions) {
     points_.clear();
     points_of_.clear();
-    cv::cornerMinEigenVal(reference_pyramid_.front(), quality_, kTexture);
+    // A point's place need not be exact. Every second one of the pyramid is a derivative.
+    cv::cornerMinEigenVal(reference_pyramid_[2], quality_, kTexture);
     AddPart({0, reference_.height()}, {0, reference_.width()}, kPicturePointsASide);
     const size_t count = std::min(parts.size(), kMostParts);
     if (count == 0) return;
@@ -141,8 +129,7 @@ class PartFlow::Impl {
         static_cast<int>(std::sqrt(kMostPoints / static_cast<double>(count))), kMostPointsASide);
     for (size_t i = 0; i < count; ++i) {
       const auto along = [&](const Range& range, const AxisMotion& motion, int size) {
-        return Within(motion.Of(static_cast<double>(range.begin) / factor_),
-                      motion.Of(static_cast<double>(range.end) / factor_), size);
+        return Within(motion.Of(range.begin), motion.Of(range.end), size);
       };
       AddPart(along(parts[i].rows, motions[i].y, reference_.height()),
               along(parts[i].columns, motions[i].x, reference_.width()), points_a_side);
@@ -170,11 +157,11 @@ class PartFlow::Impl {
     float best = 0;
     cv::Point2f place;
     for (int y = rows.begin + (rows.size() - 1) % step_y / 2; y < rows.end; y += step_y) {
-      const float* const row = quality_.ptr<float>(y);
+      const float* const row = quality_.ptr<float>(y / 2);
       for (int x = columns.begin + (columns.size() - 1) % step_x / 2; x < columns.end;
            x += step_x) {
-        if (row[x] <= best) continue;
-        best = row[x];
+        if (row[x / 2] <= best) continue;
+        best = row[x / 2];
         place = {static_cast<float>(x), static_cast<float>(y)};
       }
     }
@@ -236,15 +223,14 @@ class PartFlow::Impl {
     return std::clamp(Median(numbers_), 1 / kMostGrown, kMostGrown);
   }
 
-  PictureView shape_;  // of the reference; without pixels
-  int factor_ = 1;
+  PictureView shape_;              // of the reference; without pixels
   GreyPicture reference_;          // the last given
   std::vector<GreyPicture> seen_;  // the last ones, one after the other
   size_t passed_ = 0;              // of `seen_`: the parts lie as in the last of these
   bool has_pyramid_ = false;
   std::vector<cv::Mat> reference_pyramid_;
   std::vector<cv::Mat> frame_pyramid_;
-  cv::Mat quality_;
+  cv::Mat quality_;  // of the points of a picture of half the size
   std::vector<PointRange> points_of_;
   std::vector<cv::Point2f> points_;
   std::vector<cv::Point2f> found_;

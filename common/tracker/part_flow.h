@@ -33,14 +33,13 @@ struct PartMotion {
 // by the median of how far they moved apart.
 //
 // What it finds depends only on the calls since a reference of another shape. It follows 464 points
-// at most, however many parts there are, in three steps at most, on pictures that are shrunk until
-// no side is longer than 320. One thread at a time.
+// at most, however many parts there are, in three steps at most. One thread at a time.
 class PartFlow {
  public:
   PartFlow();
   ~PartFlow();
 
-  // Copies a small grey picture; what else is needed waits for the next Find. If this is one of the
+  // Copies the picture in grey; what else is needed waits for the next Find. If this is one of the
   // last eight pictures that Find saw, those after it help to find the way from it to the next.
   // REQUIRES: 1 or 3 channels.
   void SetReference(const PictureView& reference);

@@ -16,34 +16,31 @@
 namespace cacheinf {
 namespace {
 
-// Frames are twice as large as the model's pictures, which have bars on both sides.
 constexpr int kFrameWidth = 400;
 constexpr int kFrameHeight = 300;
-constexpr int kModelWidth = 260;
-constexpr int kModelHeight = 150;
-constexpr int kBar = 30;
 
-PictureFit Fit() {
-  PictureSpec spec;
-  spec.width = kModelWidth;
-  spec.height = kModelHeight;
-  spec.fit = PictureSpec::Fit::kLetterbox;
-  return PictureFit(spec, kFrameWidth, kFrameHeight);
-}
-
-// A thing of 100×60 pixels of the frame, as the model sees it.
+// A thing of 100×60 pixels.
 struct Thing {
   uint32_t world = 2;
   double left = 0;
   double top = 0;
 };
 
-TestPicture Scene(const std::vector<Thing>& things) {
-  TestPicture picture = Photograph(World(1), {}, kModelWidth, kModelHeight);
+Picture PictureOf(const TestPicture& picture) {
+  return MakePicture(picture.width, picture.height, picture.channels, picture.pixels);
+}
+
+Picture Scene(const std::vector<Thing>& things) {
+  TestPicture picture = Photograph(World(1), {}, kFrameWidth, kFrameHeight);
   for (const Thing& thing : things) {
-    PasteThing(World(thing.world), 50, 30, kBar + thing.left / 2, thing.top / 2, 1, &picture);
+    PasteThing(World(thing.world), 100, 60, thing.left, thing.top, 1, &picture);
   }
-  return picture;
+  return PictureOf(picture);
+}
+
+// All of it moved to the right.
+Picture MovedScene(double pixels) {
+  return PictureOf(Photograph(World(1), Shift(-pixels, 0), kFrameWidth, kFrameHeight));
 }
 
 Detection BoxOf(const Thing& thing, int label = 0, float score = 0.9f) {
@@ -62,14 +59,14 @@ using Ids = std::vector<int64_t>;
 class MovedAnswerTest : public ::testing::Test {
  protected:
   // The ids that the boxes get.
-  Ids Keep(std::vector<Detection> boxes, const TestPicture& picture) {
+  Ids Keep(std::vector<Detection> boxes, const Picture& frame) {
     AnswerContent content = Detections{std::move(boxes)};
-    answer_.Keep(content, picture.view());
+    answer_.Keep(content, frame);
     return IdsOf(std::get<Detections>(content).boxes);
   }
 
-  std::vector<Detection> MoveTo(const TestPicture& picture) {
-    return std::get<Detections>(answer_.MoveTo(picture.view(), &fit_)).boxes;
+  std::vector<Detection> MoveTo(const Picture& frame) {
+    return std::get<Detections>(answer_.MoveTo(frame)).boxes;
   }
 
   static Ids IdsOf(const std::vector<Detection>& boxes) {
@@ -78,8 +75,7 @@ class MovedAnswerTest : public ::testing::Test {
     return ids;
   }
 
-  const PictureFit fit_ = Fit();
-  const TestPicture blank_{kModelWidth, kModelHeight, 3, 90};
+  const Picture blank_ = PictureOf({kFrameWidth, kFrameHeight, 3, 90});
   MovedAnswer answer_;
 };
 
@@ -139,9 +135,7 @@ TEST_F(MovedAnswerTest, AMaskKeepsItsRunsWhileNothingMoves) {
 }
 
 TEST_F(MovedAnswerTest, ManySmallStepsMoveAMaskAsFarAsItsBox) {
-  const auto after = [](int frames) {
-    return Photograph(World(1), Shift(-0.2 * frames, 0), kModelWidth, kModelHeight);
-  };
+  const auto after = [](int frames) { return MovedScene(0.4 * frames); };
   Detection box = BoxOf({2, 100, 100});
   box.mask = {kFrameWidth, kFrameHeight, {100 * kFrameHeight, 3000}};
   box.mask.lengths.push_back(290 * kFrameHeight);
@@ -153,9 +147,7 @@ TEST_F(MovedAnswerTest, ManySmallStepsMoveAMaskAsFarAsItsBox) {
 }
 
 TEST_F(MovedAnswerTest, WhatLeavesTheFrameIsClippedThenDropped) {
-  const auto after = [](int frames) {
-    return Photograph(World(1), Shift(-6 * frames, 0), kModelWidth, kModelHeight);
-  };
+  const auto after = [](int frames) { return MovedScene(12.0 * frames); };
   Keep({BoxOf({2, 280, 100})}, after(0));
   ExpectAt(MoveTo(after(1)).at(0), 292, 100, 392, 160);
   for (int i = 2; i <= 8; ++i) ExpectAt(MoveTo(after(i)).at(0), 280 + 12 * i, 100, 400, 160);
@@ -210,8 +202,8 @@ TEST_F(MovedAnswerTest, KeypointsMoveAsWhatIsAroundThem) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Thing thing = {2, 40, 50};
   AnswerContent content = Keypoints{{{90, 80, 0.5f}, {300, 200, 0.25f}, {nan, nan, 0}}, 400};
-  answer_.Keep(content, Scene({thing}).view());
-  const auto moved = std::get<Keypoints>(answer_.MoveTo(Scene({{2, 52, 40}}).view(), &fit_));
+  answer_.Keep(content, Scene({thing}));
+  const auto moved = std::get<Keypoints>(answer_.MoveTo(Scene({{2, 52, 40}})));
   ASSERT_EQ(moved.points.size(), 3u);
   EXPECT_EQ(moved.extent, 400);
   EXPECT_NEAR(moved.points[0].x, 102, 1);
@@ -224,45 +216,34 @@ TEST_F(MovedAnswerTest, KeypointsMoveAsWhatIsAroundThem) {
 
 TEST_F(MovedAnswerTest, PointsWithoutOrderAreDroppedBeyondTheFrame) {
   AnswerContent content = Keypoints{{{20, 80, 0.5f}, {300, 200, 0.25f}}, 400, /*has_order=*/false};
-  const TestPicture before = Photograph(World(1), {}, kModelWidth, kModelHeight);
-  const TestPicture after = Photograph(World(1), Shift(16, 0), kModelWidth, kModelHeight);
-  answer_.Keep(content, before.view());
-  const auto moved = std::get<Keypoints>(answer_.MoveTo(after.view(), &fit_));
+  const Picture before = MovedScene(0);
+  const Picture after = MovedScene(-32);
+  answer_.Keep(content, before);
+  const auto moved = std::get<Keypoints>(answer_.MoveTo(after));
   ASSERT_EQ(moved.points.size(), 1u);
   EXPECT_NEAR(moved.points[0].x, 268, 1);
 }
 
 TEST_F(MovedAnswerTest, AllElseIsRepeated) {
-  const TestPicture before = Photograph(World(1), {}, kModelWidth, kModelHeight);
-  const TestPicture after = Photograph(World(1), Shift(16, 0), kModelWidth, kModelHeight);
+  const Picture before = MovedScene(0);
+  const Picture after = MovedScene(-32);
   AnswerContent content = ClassMap{2, 1, {0, 5}};
-  answer_.Keep(content, before.view());
-  EXPECT_EQ(std::get<ClassMap>(answer_.MoveTo(after.view(), &fit_)).classes,
-            (std::vector<int32_t>{0, 5}));
+  answer_.Keep(content, before);
+  EXPECT_EQ(std::get<ClassMap>(answer_.MoveTo(after)).classes, (std::vector<int32_t>{0, 5}));
   content = Classification{{{3, 0.5f}}};
-  answer_.Keep(content, before.view());
-  EXPECT_EQ(std::get<Classification>(answer_.MoveTo(after.view(), &fit_)).best[0].index, 3);
+  answer_.Keep(content, before);
+  EXPECT_EQ(std::get<Classification>(answer_.MoveTo(after)).best[0].index, 3);
   content = Embedding{{0.5f, 2}};
-  answer_.Keep(content, before.view());
-  EXPECT_EQ(std::get<Embedding>(answer_.MoveTo(after.view(), &fit_)).numbers,
-            (std::vector<float>{0.5f, 2}));
+  answer_.Keep(content, before);
+  EXPECT_EQ(std::get<Embedding>(answer_.MoveTo(after)).numbers, (std::vector<float>{0.5f, 2}));
 }
 
 TEST_F(MovedAnswerTest, TensorsHaveNoPictureAndAreRepeated) {
   AnswerContent content = Detections{{BoxOf({2, 40, 50})}};
-  answer_.Keep(content, PictureView());
-  const auto moved = std::get<Detections>(answer_.MoveTo(PictureView(), nullptr)).boxes;
+  answer_.Keep(content, {});
+  const auto moved = std::get<Detections>(answer_.MoveTo({})).boxes;
   ASSERT_EQ(IdsOf(moved), (Ids{1}));
   EXPECT_EQ(moved[0].left, 40);
-}
-
-TEST_F(MovedAnswerTest, WithoutAFitPlacesAreTheModelsPixels) {
-  const TestPicture before = Photograph(World(1), {}, kModelWidth, kModelHeight);
-  const TestPicture after = Photograph(World(1), Shift(-6, 3), kModelWidth, kModelHeight);
-  AnswerContent content = Detections{{{{0, 0.9f}, 50, 40, 120, 100}}};
-  answer_.Keep(content, before.view());
-  const auto moved = std::get<Detections>(answer_.MoveTo(after.view(), nullptr)).boxes;
-  ExpectAt(moved.at(0), 56, 37, 126, 97);
 }
 
 TEST_F(MovedAnswerTest, OddBoxesAndPicturesStayAsTheyAre) {
@@ -273,16 +254,17 @@ TEST_F(MovedAnswerTest, OddBoxesAndPicturesStayAsTheyAre) {
                                   {{0, 0.9f}, 1e300, 0, 2e300, 10},
                                   {{0, 0.9f}, 40, 50, 140, 110}};
   for (int i = 0; i < 200; ++i) boxes.push_back({{1, 0.5f}, i * 1.0, 10, i + 100.0, 90});
-  const TestPicture scene = Photograph(World(1), {}, kModelWidth, kModelHeight);
-  const TestPicture other_size(kModelWidth / 2, kModelHeight, 3);
-  for (const TestPicture* const before : {&blank_, &scene}) {
-    for (const TestPicture* const after : {&blank_, &scene, &other_size}) {
-      Keep(boxes, *before);
-      const auto moved = MoveTo(*after);
-      ASSERT_EQ(moved.size(), boxes.size() - 1) << "but one that lies far beyond";
+  const Picture scene = MovedScene(0);
+  const Picture other_size = PictureOf({kFrameWidth / 2, kFrameHeight, 3});
+  for (const Picture& before : {blank_, scene}) {
+    for (const Picture& after : {blank_, scene, other_size}) {
+      Keep(boxes, before);
+      const auto moved = MoveTo(after);
+      const bool moves = after.width == kFrameWidth;
+      ASSERT_EQ(moved.size(), boxes.size() - (moves ? 1 : 0)) << "but one that lies far beyond";
       EXPECT_TRUE(std::isnan(moved[0].left));
       EXPECT_EQ(moved[1].bottom, infinity);
-      EXPECT_NEAR(moved[2].left, 40, 0.5);
+      EXPECT_NEAR(moved[moves ? 2 : 3].left, 40, 0.5);
       EXPECT_NEAR(moved.back().left, 199, 0.5);
     }
   }
@@ -293,9 +275,9 @@ TEST_F(MovedAnswerTest, TheSamePicturesGiveTheSameBits) {
   const auto left_of_moved = [&] {
     MovedAnswer answer;
     AnswerContent content = Detections{{BoxOf(thing)}};
-    answer.Keep(content, Scene({thing}).view());
-    answer.MoveTo(Scene({{2, 50, 52}}).view(), &fit_);
-    return std::get<Detections>(answer.MoveTo(Scene({{2, 61, 55}}).view(), &fit_)).boxes[0].left;
+    answer.Keep(content, Scene({thing}));
+    answer.MoveTo(Scene({{2, 50, 52}}));
+    return std::get<Detections>(answer.MoveTo(Scene({{2, 61, 55}}))).boxes[0].left;
   };
   EXPECT_EQ(left_of_moved(), left_of_moved());
 }

@@ -101,8 +101,7 @@ class ModesBench {
     const auto local = subject->costs.find("local");
     if (local == subject->costs.end()) throw std::runtime_error("there are no dense answers");
     for (const FrameCost& cost : local->second) subject->dense.push_back(cost.content);
-    subject->motion =
-        std::make_shared<SceneMotion>(subject->frames, subject->compiled->graph().picture);
+    subject->motion = std::make_shared<SceneMotion>(subject->frames);
     if (const auto small = subject->costs.find("small-local"); small != subject->costs.end()) {
       subject->NoteSmall(small->second);
     }

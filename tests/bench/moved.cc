@@ -34,6 +34,7 @@ constexpr int kFrames = 250;
 struct Clip {
   PictureFit fit;
   std::vector<std::vector<uint8_t>> pictures;
+  std::vector<Picture> frames;
   std::vector<Detections> answers;
 
   PictureView View(size_t frame) const {
@@ -48,13 +49,14 @@ Clip ReadClip(const std::shared_ptr<const CompiledModel>& model, RobotConfig con
   config.mode = RobotConfig::Mode::kDense;
   Robot dense(model, config, clock);
   dense.Process(frames.front());
-  Clip clip = {*dense.fit(), {}, {}};
+  Clip clip = {*dense.fit(), {}, {}, {}};
   for (const Frame& frame : frames) {
     Answer answer = dense.Process(frame);
     auto* const boxes = std::get_if<Detections>(&answer.content);
     if (boxes == nullptr) break;
     const PictureView picture = dense.model_picture();
     clip.pictures.emplace_back(picture.pixels, picture.pixels + picture.byte_count());
+    clip.frames.push_back(frame.picture);
     clip.answers.push_back(std::move(*boxes));
   }
   return clip;
@@ -98,8 +100,8 @@ Forecasts Forecast(const Clip& clip) {
 std::vector<Way> WaysOf(const Clip& clip, const Forecasts& forecasts) {
   const auto move = [&clip](MovedAnswer& answer, size_t from, size_t to) {
     AnswerContent content = clip.answers[from];
-    answer.Keep(content, clip.View(from));
-    return std::get<Detections>(answer.MoveTo(clip.View(to), &clip.fit));
+    answer.Keep(content, clip.frames[from]);
+    return std::get<Detections>(answer.MoveTo(clip.frames[to]));
   };
   const auto tracker = std::make_shared<HomographyTracker>();
   return {
@@ -131,8 +133,8 @@ void AddTimes(const Clip& clip, size_t age, nlohmann::ordered_json& row) {
   MovedAnswer answer;
   for (size_t i = 0; i + age < clip.pictures.size(); ++i) {
     AnswerContent content = clip.answers[i];
-    keep.ms.push_back(TimeOnce([&] { answer.Keep(content, clip.View(i)); }));
-    move.ms.push_back(TimeOnce([&] { answer.MoveTo(clip.View(i + age), &clip.fit); }));
+    keep.ms.push_back(TimeOnce([&] { answer.Keep(content, clip.frames[i]); }));
+    move.ms.push_back(TimeOnce([&] { answer.MoveTo(clip.frames[i + age]); }));
   }
   row["keep_ms"] = keep.Median();
   row["move_" + std::to_string(age) + "_ms"] = move.Median();

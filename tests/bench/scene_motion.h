@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/picture_view.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
 #include "tests/bench/replay.h"
@@ -18,7 +17,7 @@ namespace cacheinf {
 // frame (common/answer/moved_answer.h). It takes no time that anything counts.
 class SceneMotion {
  public:
-  SceneMotion(const std::vector<Frame>& clip, const PictureSpec& spec);
+  explicit SceneMotion(const std::vector<Frame>& clip);
 
   // REQUIRES: `from` is before `to`.
   SharedContent Moved(const SharedContent& answer, int64_t from, int64_t to);
@@ -33,11 +32,10 @@ class SceneMotion {
   }
 
  private:
-  PictureView View(int64_t captured) const;
+  const Picture& FrameAt(int64_t captured) const;
   std::vector<SharedContent> Follow(const SharedContent& answer, int64_t from, size_t frames);
 
-  const PictureFit fit_;
-  std::vector<std::vector<uint8_t>> pictures_;
+  std::vector<Picture> frames_;
   // By answer and the frame that it is of: as it looks one frame later, two, and so on.
   std::map<std::pair<SharedContent, int64_t>, std::vector<SharedContent>> known_;
   Samples move_ms_;

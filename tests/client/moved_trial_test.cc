@@ -21,9 +21,9 @@ TEST(MovedTrialTest, AMapIsComparedAsItIsRepeatedAndMovingItTakesNothing) {
   MovedTrial trial(clock);
   const AnswerContent first = Map({1, 1, 2, 2});
   const AnswerContent second = Map({1, 2, 2, 2});
-  EXPECT_FALSE(trial.Offer(0, &first, {}, nullptr));
-  EXPECT_FALSE(trial.Offer(1, nullptr, {}, nullptr)) << "not computed";
-  const auto result = trial.Offer(3, &second, {}, nullptr);
+  EXPECT_FALSE(trial.Offer(0, &first, {}));
+  EXPECT_FALSE(trial.Offer(1, nullptr, {})) << "not computed";
+  const auto result = trial.Offer(3, &second, {});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->frames, 3);
   EXPECT_NEAR(result->agreement, (1.0 / 2 + 2.0 / 3) / 2, 1e-9);
@@ -35,8 +35,8 @@ TEST(MovedTrialTest, WhatIsNothingButNumbersGivesNoResult) {
   const SteadyClock clock;
   MovedTrial trial(clock);
   const AnswerContent raw = RawOutputs();
-  EXPECT_FALSE(trial.Offer(0, &raw, {}, nullptr));
-  EXPECT_FALSE(trial.Offer(1, &raw, {}, nullptr));
+  EXPECT_FALSE(trial.Offer(0, &raw, {}));
+  EXPECT_FALSE(trial.Offer(1, &raw, {}));
 }
 
 }  // namespace

@@ -141,17 +141,6 @@ TEST(PartFlowTest, APictureThatSaysNothingIsPassedOver) {
   ExpectSides(motions[0], thing.part(), 109, 63, 169, 103);
 }
 
-TEST(PartFlowTest, PlacesInLargePicturesAreTheirOwnPixels) {
-  TestPicture before = Photograph(World(1), {}, 1300, 700);
-  TestPicture after = before;
-  PasteThing(World(2), 60, 40, 300, 200, 4, &before);
-  PasteThing(World(2), 60, 40, 330, 212, 4, &after);
-  const Rectangle part = {{200, 360}, {300, 540}};
-  const auto motions = Find(before, {part}, after);
-  EXPECT_TRUE(motions[0].is_known);
-  ExpectSides(motions[0], part, 330, 212, 570, 372, 1);
-}
-
 TEST(PartFlowTest, OfOddPicturesNothingIsKnown) {
   const std::vector<Rectangle> parts = {
       {{0, 10}, {0, 10}}, {{-50, 900}, {-3, 4000}}, {{7, 3}, {9, 2}}, {{}, {}}};
