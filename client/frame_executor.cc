@@ -191,7 +191,9 @@ void FrameExecutor::Begin() {
   if (last_.kind != Plan::Kind::kRemote) return BeginHere();
   executing_ = Plan::Kind::kRemote;
   give_up_at_ = GiveUpAt(patience_, due_);
-  remote_->Begin(frame_.picture, frame_.place, frame_.index, due_);
+  // Where the robot alone is later still, what the server answers is of use until then.
+  const Time of_use = due_ == kNever ? kNever : patience_.DoneAlone(give_up_at_, alone_);
+  remote_->Begin(frame_.picture, frame_.place, frame_.index, std::max(due_, of_use));
 }
 
 // The way of every frame, whoever executes it.

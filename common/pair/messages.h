@@ -169,7 +169,8 @@ struct RemoteFrame {
   int64_t number = 0;  // one more than the previous picture's
   int64_t frame = 0;   // the robot's frame number
   bool keeps = false;  // whether the server computes only what changed, as it decides
-  // Until the answer is late for the robot's deadline; at least 1. 0: there is no deadline.
+  // Until the answer is late for the robot's deadline or, where the robot will have none of its own
+  // by then either, until it has; at least 1. 0: there is no deadline.
   uint16_t left_ms = 0;
   Rectangle place = {};               // the part that shows the frame; 16 bits each
   std::vector<uint8_t> picture = {};  // common/codec/picture_codec.h

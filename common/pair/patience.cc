@@ -64,6 +64,10 @@ Patience::Time Patience::GiveUpAt(Time begin, Time due, Alone alone, const Agree
   return begin + wait;
 }
 
+Patience::Time Patience::DoneAlone(Time begin, Alone alone) const {
+  return begin + P95(SortedAlone(alone));
+}
+
 void Patience::NoteServer(std::optional<Time> took, bool is_heard) {
   is_silent_ = !took && !is_heard;
   if (took) tries_ = 0;

@@ -59,6 +59,10 @@ class Patience {
   // at `due`; kNever: there is no deadline, and agreements change nothing.
   Time GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements);
 
+  // Returns when the robot is expected to be done that begins alone then; that very moment if it
+  // has never computed alone.
+  Time DoneAlone(Time begin, Alone alone) const;
+
   // Notes how long after the beginning of a frame's execution the server's answer to it came;
   // nothing, if it did not come while the robot waited and computed alone. `is_heard`: whether any
   // message came.

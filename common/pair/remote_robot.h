@@ -46,7 +46,8 @@ class RemoteRobot {
   // Whether the server takes part in the next frame.
   bool IsReady();
 
-  // Sends the picture, of which `place` shows the frame. The outputs are due at `due`, if ever.
+  // Sends the picture, of which `place` shows the frame. The outputs are due at `due`, if ever; the
+  // server may compute them no longer once they are late by as much again.
   void Begin(const PictureView& picture, const Rectangle& place, int64_t frame,
              Time due = Time::max());
   // Takes what has arrived. kDone: the outputs are there.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -40,7 +41,8 @@ constexpr Rectangle kAll = {{0, kHeight}, {0, kWidth}};
 
 class ExecutorTest : public FolderTest {
  protected:
-  ExecutorTest() { executor_.SetPlaceOfFrames(kAll); }
+  // `scale`: of the picture.
+  explicit ExecutorTest(int scale = 1) : scale_(scale) { executor_.SetPlaceOfFrames(all_); }
 
   static RobotConfig Config() {
     RobotConfig config;
@@ -52,12 +54,16 @@ class ExecutorTest : public FolderTest {
     return config;
   }
 
+  void Meet() {
+    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+  }
+
   // A frame in which a corner has changed.
   void Begin(FrameExecutor::Time due, const Verdict& verdict = {}) {
     clip_.Change(4, 4);
-    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+    Meet();
     const auto frame = clip_.decision().number;
-    executor_.Decide({.index = frame, .picture = clip_.picture(), .place = kAll, .tensor = {}},
+    executor_.Decide({.index = frame, .picture = clip_.picture(), .place = all_, .tensor = {}},
                      verdict, due);
     executor_.Begin();
   }
@@ -67,17 +73,22 @@ class ExecutorTest : public FolderTest {
     return executor_.Commit();
   }
 
+  const int scale_;
+  const Rectangle all_ = {{0, scale_* kHeight}, {0, scale_* kWidth}};
   const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
-      MakeNetwork(TenNetworks().front(), kHeight, kWidth), std::make_unique<CpuBackend>());
+      MakeNetwork(TenNetworks().front(), all_.rows.end, all_.columns.end),
+      std::make_unique<CpuBackend>());
   SteadyClock link_clock_;
   ManualClock clock_;
   InProcessServer server_{folder_, link_clock_};
   FrameExecutor executor_{model_, Config(), clock_, link_clock_, server_.connect()};
-  Clip clip_{kHeight, kWidth, /*step=*/0, 7};
+  Clip clip_{all_.rows.end, all_.columns.end, /*step=*/0, 7};
 };
 
 class LateAnswerTest : public ExecutorTest {
  protected:
+  using ExecutorTest::ExecutorTest;
+
   void Begin() { ExecutorTest::Begin(clock_.Now() + kDueAfter); }
 
   // Lets time pass until the robot waits for the server no longer.
@@ -139,6 +150,31 @@ TEST_F(LateAnswerTest, IsTheFramesAnswerAllTheSameIfItComesFirst) {
   server_.Hold(true);
   Begin();
   EXPECT_EQ(Finish().kind, Plan::Kind::kLocal);
+  ExpectDense();
+}
+
+// A frame takes the server several milliseconds, and is due at once.
+class LateServerTest : public LateAnswerTest {
+ protected:
+  LateServerTest() : LateAnswerTest(8) {}
+  // The link says when answers came.
+  void Begin() {
+    clock_.Advance(std::max(link_clock_.Now() - clock_.Now(), FrameExecutor::Time(0)));
+    ExecutorTest::Begin(clock_.Now());
+  }
+};
+
+TEST_F(LateServerTest, GoesOnAsLongAsItIsEarlierThanTheRobotAlone) {
+  Meet();
+  server_.Hold(true);
+  Begin();
+  GiveUp();
+  clock_.Advance(2 * kDueAfter);
+  ASSERT_EQ(Finish().kind, Plan::Kind::kLocal) << "takes that long";
+  Begin();
+  GiveUp();
+  Hear();
+  EXPECT_EQ(Finish().kind, Plan::Kind::kRemote) << "the answer to a frame that was not waited for";
   ExpectDense();
 }
 
