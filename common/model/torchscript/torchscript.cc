@@ -100,9 +100,11 @@ Graph Importer::Run(const torch::jit::Graph& source, const torch::jit::Module& m
   slots_[inputs[0]].concrete.getSubValues(state_);
   inputs.erase(inputs.begin());
   if (inputs.size() != input_shapes_.size()) {
-    throw InputError("its forward() takes " + std::to_string(inputs.size()) +
-                     " input(s) and the file states no shapes, but " +
-                     std::to_string(input_shapes_.size()) + " shape(s) were given");
+    throw InputError(
+        "its forward() takes " + std::to_string(inputs.size()) +
+        " input(s), and the file states no shapes: give one with --shape for each, " +
+        "such as --shape 1x3x384x640" +
+        (input_shapes_.empty() ? "" : "; " + std::to_string(input_shapes_.size()) + " were given"));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]->type()->isSubtypeOf(*c10::TensorType::get())) {
