@@ -22,8 +22,8 @@ namespace cacheinf {
 // What leaves the frame is clipped to it, and left out once little of it is left.
 //
 // Points are followed over the frames between, as far as MoveTo saw them: a far way at once is
-// found less often, and what a thing looks like changes (scripts/bench moved). They are followed
-// where the frame is shrunk until no side is longer than 320: whatever a network sees of it.
+// found less often, and what a thing looks like changes (scripts/bench moved). They are followed in
+// a grey copy of the whole frame, shrunk until no side is longer than 320.
 class MovedAnswer {
  public:
   // Gives the boxes their ids and keeps a copy of the answer with its frame, which may be empty:
