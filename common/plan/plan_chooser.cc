@@ -178,7 +178,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
       (IsAlone(plan_) ? robot_unused_ : codecs_.at(plan_.codec).unused) = 0;
     }
   }
-  is_first_frame_ = plan_ != before;
+  is_first_frame_ = BaseOf(plan_) != BaseOf(before);
   if (is_first_frame_) frames_of_plan_ = 0;
   prediction_ = Find(plan_, candidates_)->prediction;
   whole_ms_ = Corrected(model, {.keeps = false, .model = plan_.model}).latency_ms;

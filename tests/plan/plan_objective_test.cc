@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/log.h"
@@ -183,6 +184,29 @@ TEST_F(PlanObjectiveTest, OnTimeEverySecondFrameIsComputedWhereTheOthersWouldBeL
   exact.Pursue({.objective = Objective::kOnTime, .deadline_ms = 15, .is_exact = true});
   exact.SetPeriod(10);
   EXPECT_EQ(Follow(exact, kDown, 100).every, 1) << exact.Reason();
+}
+
+// The camera slows down and speeds up, so every second frame is computed, or all are, in turn.
+TEST_F(PlanObjectiveTest, ARobotThatTracksNowAndThenLearnsWhatItsFramesTake) {
+  PlanChooser chooser = ChooserOf(QuickRobot());
+  chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 30});
+  for (int i = 0; i < 20; ++i) {
+    chooser.NoteAgreement(Cache(), 0, 1);
+    chooser.NoteMoved(0.2, 1, 1);
+  }
+  int changes = 0;
+  int every = 0;
+  for (int i = 0; i < 20; ++i) {
+    chooser.SetPeriod(i % 2 == 0 ? 20 : 200);
+    const Plan plan = chooser.Choose(kDown);
+    ASSERT_EQ(BaseOf(plan), Dense()) << chooser.Reason();
+    changes += std::exchange(every, plan.every) != plan.every ? 1 : 0;
+    Took took = AsPredicted(chooser, plan, 1);
+    took.latency_ms = 150;
+    chooser.Note(took);
+  }
+  EXPECT_GT(changes, 2);
+  EXPECT_GT(chooser.situation().robot_factor, 4);
 }
 
 // By JPEG .93 are in hand. A dense frame here takes 24 of 30 ms, if it takes no longer than that.
