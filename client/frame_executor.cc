@@ -122,12 +122,12 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
   }
   if (plan_.kind == Plan::Kind::kRemote) {
     const std::string why_not = WhyNotExact(plan_, model_->backend().Arithmetic());
-    if (!why_not.empty()) LogWarning(fmt::format("{}: answers have other bits", why_not));
+    if (!why_not.empty()) LogWarning(fmt::format("{}: answers may have other bits", why_not));
   }
   if (!config.server.model.empty()) {
     servers_own_ = LoadInPlaceOf(model_->graph(), config.server.model, config, false);
     if (shared_.cache.policy == CacheConfig::Policy::kExact) {
-      LogWarning("the server computes another model: its answers have other bits");
+      LogWarning("the server computes another model: its answers may have other bits");
     }
   }
   server_.emplace(config.server, servers_graph(), link_clock, std::move(connect), by_hand);

@@ -53,7 +53,8 @@ struct OverlayVideo::State {
     const int codec = encoder.empty() ? cv::VideoWriter::fourcc('m', 'p', '4', 'v')
                                       : cv::VideoWriter::fourcc('a', 'v', 'c', '1');
     if (!Open(codec, captioned)) {
-      throw InputError(fmt::format("overlay {}: cannot be written as a video", path));
+      throw InputError(fmt::format("overlay {}: cannot be written as a video of {}×{} pixels", path,
+                                   captioned.width, captioned.height));
     }
     if (!encoder.empty()) return LogInfo(fmt::format("overlay {}: H.264 by {}", path, encoder));
     LogWarning(

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/source/folder_source.h"
 #include "common/source/reopening_source.h"
 #include "common/source/scene_source.h"
@@ -114,6 +115,7 @@ std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& cl
   if (!fs::exists(status)) throw InputError(fmt::format("source {}: no such file or folder", spec));
   if (fs::is_directory(status)) return OpenFolder(spec);
   if (IsPictureFile(spec)) return OpenPictureFile(spec);
+  if (fs::is_fifo(status)) LogInfo(fmt::format("source {} is a pipe: waiting for a writer", spec));
   return OpenVideo(spec);
 }
 
