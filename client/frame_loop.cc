@@ -14,6 +14,10 @@ FrameLoop::Time FromMs(double milliseconds) {
   return std::chrono::duration_cast<FrameLoop::Time>(time);
 }
 
+bool HaveSameSize(const Frame& a, const Frame& b) {
+  return a.picture.width == b.picture.width && a.picture.height == b.picture.height;
+}
+
 }  // namespace
 
 FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock, Waited waited,
@@ -31,15 +35,16 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
   }
   if (HasNext()) LookAround(robot);
-  AnswerWaiting(robot, /*all=*/true);
-  has_moved_answer_ = !waiting_.empty() && waiting_.back().moved;
   std::optional<Frame> next;
+  has_moved_answer_ = !waiting_.empty() && waiting_.back().moved;
   if (waiting_.empty()) {
     next = Take();
   } else {
     next = std::move(waiting_.back().frame);
-    waiting_.clear();
+    waiting_.pop_back();
   }
+  // No answer moves to frames of another size than the newest.
+  if (!waiting_.empty() && !HaveSameSize(waiting_.back().frame, *next)) AnswerOvertaken(robot);
   robot.SetPeriod(period_);
   robot.NoteLead(margin());
   EndWait();
@@ -51,6 +56,7 @@ Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
   due_ = clock_.Now() + deadline_ - waited_(frame);
   is_answered_ = deadline_ == Time(0) || has_moved_answer_;
   longest_gap_before_ = std::exchange(longest_gap_, Time(0));
+  AnswerOvertaken(robot);
   while (true) {
     LookAround(robot);
     if (between_) between_();
@@ -71,24 +77,37 @@ void FrameLoop::LookAround(Robot& robot) {
     is_answered_ = true;
     (void)Move(robot, *current_);
   }
-  AnswerWaiting(robot, /*all=*/false);
+  AnswerWaiting(robot);
 }
 
-// The newest one, if it is due, and of those that it overtook all, or what is due and more than may
-// wait. What there was no answer for stays, as long as it may.
-void FrameLoop::AnswerWaiting(Robot& robot, bool all) {
+// The newest one, if it is due, and of those that it overtook what is due and more than may wait.
+// What there was no answer for stays, as long as it may.
+void FrameLoop::AnswerWaiting(Robot& robot) {
   while (!waiting_.empty()) {
     Waiting& newest = waiting_.back();
     if (!newest.moved && IsDue(newest.due)) AnswerOne(robot, newest);
     if (waiting_.size() == 1) return;
     Waiting& oldest = waiting_.front();
-    const bool must_go = all || waiting_.size() > kMostWaiting;
+    const bool must_go = waiting_.size() > kMostWaiting;
     if (!oldest.moved && (must_go || IsDue(oldest.due))) AnswerOne(robot, oldest);
     if (!oldest.moved && !must_go) return;
-    if (!oldest.moved) ++dropped_;
-    if (oldest.moved && overtaken_) overtaken_(oldest.frame, *oldest.moved);
-    waiting_.pop_front();
+    LeaveOldest();
   }
+}
+
+// All that the current frame overtook.
+void FrameLoop::AnswerOvertaken(Robot& robot) {
+  while (!waiting_.empty()) {
+    if (!waiting_.front().moved) AnswerOne(robot, waiting_.front());
+    LeaveOldest();
+  }
+}
+
+void FrameLoop::LeaveOldest() {
+  const Waiting& oldest = waiting_.front();
+  if (!oldest.moved) ++dropped_;
+  if (oldest.moved && overtaken_) overtaken_(oldest.frame, *oldest.moved);
+  waiting_.pop_front();
 }
 
 std::optional<Frame> FrameLoop::Take() {

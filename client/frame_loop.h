@@ -23,7 +23,8 @@ namespace cacheinf {
 // moved since (Robot::Moved). So a frame may have two answers, of which the later one counts; and
 // a live frame that a newer one overtakes has a moved one alone, which waits for the current
 // frame's answer as long as there is time, and, where there is no answer yet, as long as there is
-// room: it is the newest that can be moved to it.
+// room: it is the newest that can be moved to it. Once the newest frame has begun, what it overtook
+// waits no longer, so that a server computes while answers are moved.
 //
 //   while (auto frame = loop.Next(robot)) {
 //     robot.Begin(*frame, …);
@@ -78,7 +79,9 @@ class FrameLoop {
 
   std::optional<Frame> Take();
   void TakeNewer();
-  void AnswerWaiting(Robot& robot, bool all);
+  void AnswerWaiting(Robot& robot);
+  void AnswerOvertaken(Robot& robot);
+  void LeaveOldest();
   std::optional<Answer> Move(Robot& robot, const Frame& frame);
   void AnswerOne(Robot& robot, Waiting& waiting);
   Time LookAt() const;
@@ -98,8 +101,9 @@ class FrameLoop {
   Time due_{};                      // the current frame's answer
   bool is_answered_ = true;         // the current frame, by a moved answer; or it needs none
   bool has_moved_answer_ = false;   // the frame that Next gave last
-  std::deque<Waiting> waiting_;     // came meanwhile: the newest, and those that it overtook
-  Time last_look_{};                // or the end of the last move
+  // Came meanwhile: the newest, and those that it overtook; from Next to Finish these alone.
+  std::deque<Waiting> waiting_;
+  Time last_look_{};  // or the end of the last move
   // Between two of them, since this frame was begun, and since the last one was.
   Time longest_gap_{};
   Time longest_gap_before_{};

@@ -23,7 +23,7 @@ constexpr double kMostMbit = 1000;
 
 // While nothing sees what changes, assume that the work has become less, so that a plan that looks
 // gets chosen.
-constexpr int kFramesTrusted = 100;
+constexpr int kFramesTrusted = 30;
 constexpr double kHopedWork = 0.1;
 // So many whole frames in a row are no accident, although results are kept.
 constexpr int kWholeInARow = 2;
@@ -408,13 +408,16 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
-  // Rows that change hands are computed anew, whatever the scene does; that may take a few frames.
+  // What changes hands is computed anew, whatever the scene does, and so is what a server has kept
+  // since an older frame; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
-  if ((was_split || is_split_) && (frames_of_plan_ == 0 || seen >= 1.0)) seen.reset();
+  const bool is_new = was_split || is_split_ ||
+                      (taken.executed == Plan::Kind::kRemote && frames_of_plan_ < kFramesToTry);
+  if (is_new && (frames_of_plan_ == 0 || seen >= 1.0)) seen.reset();
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
-    const bool is_first = frames_unseen_ >= kFramesTrusted;
-    work += (is_first ? 1.0 : kNewFrameCounts) * (*seen - work);
+    if (frames_unseen_ >= kFramesTrusted) looks_ = 0;
+    work += std::max(kNewFrameCounts, 1.0 / ++looks_) * (*seen - work);
     frames_unseen_ = 0;
   } else if (++frames_unseen_ == kFramesTrusted) {
     work = std::min(work, kHopedWork);

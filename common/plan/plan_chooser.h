@@ -240,8 +240,9 @@ class PlanChooser {
   int frames_of_plan_ = 0;      // in a row, that were executed by it
   bool is_first_frame_ = true;  // of the plan
   double for_tries_ = 0;
-  // Frames since anything saw how much changes; starts high, so that the first look counts in full.
+  // Frames since anything saw how much changes; starts high, so that the first looks are averaged.
   int frames_unseen_;
+  int looks_ = 0;           // at how much changes, since that was unknown
   int whole_in_a_row_ = 0;  // by a plan that keeps results
 };
 

@@ -312,20 +312,23 @@ TEST_F(FrameLoopTest, FramesThatComeBeforeTheFirstAnswerAreAnsweredOnceThereIsOn
   EXPECT_EQ(loop.dropped(), 0);
 }
 
-// There is time for the answer that is being computed when they come.
-TEST_F(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswer) {
-  int64_t computed = -1;  // the last frame that was
+// There is time for the answer that is being computed when they come, and for the newest frame to
+// begin.
+TEST_F(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswerAndFrame) {
+  int64_t current = -1;   // frame
+  int64_t computed = -1;  // the frame before it
   int64_t moved = 0;
   int64_t newest = 0;  // of the moved ones, by that frame's answer
   FrameLoop loop = Loop(
       100, 1000, [](const Frame& /*frame*/, const Answer& /*answer*/) {},
-      [&](const Frame& /*frame*/, const Answer& answer) {
+      [&](const Frame& frame, const Answer& answer) {
         ++moved;
-        newest += answer.computed_from == computed ? 1 : 0;
+        const bool has_waited = frame.index > computed && frame.index < current;
+        newest += has_waited && answer.computed_from == computed ? 1 : 0;
       });
   while (const std::optional<Frame> frame = loop.Next(*robot_)) {
+    computed = std::exchange(current, frame->index);
     Begin(*frame);
-    computed = frame->index;
     loop.Finish(*robot_, *frame);
   }
   EXPECT_GE(moved, 50);

@@ -72,13 +72,19 @@ TEST(PlanChooser, StaysAloneWhereOnlyTheWayBackIsSlow) {
   EXPECT_EQ(without.kind, Plan::Kind::kLocal) << slow.Reason();
 }
 
-TEST(PlanChooser, TakesTheFirstLookAtItsWord) {
+TEST(PlanChooser, TakesTheFirstLookAtItsWordAndTheMeanOfTheNextOnes) {
   PlanChooser chooser = ChooserOf(Profiles(20));
-  chooser.Choose(kDown);
-  chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 60, .share = 0.9});
-  EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.9);
-  chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 60, .share = 0.4});
-  EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.8);
+  const auto look = [&](double share) {
+    chooser.Choose(kDown);
+    chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 60, .share = share});
+    return chooser.situation().robot_work;
+  };
+  EXPECT_DOUBLE_EQ(look(0.9), 0.9);
+  EXPECT_DOUBLE_EQ(look(0.4), 0.65);
+  EXPECT_DOUBLE_EQ(look(0.35), 0.55);
+  for (int i = 0; i < 7; ++i) look(0.5);
+  const double before = chooser.situation().robot_work;
+  EXPECT_DOUBLE_EQ(look(1), before + 0.2 * (1 - before)) << "it has seen enough to be slow";
 }
 
 TEST(PlanChooser, HopesForNoMoreWorkThanItSaw) {
@@ -312,8 +318,31 @@ TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
   for (ProfiledCodec& codec : pair.robot.codecs) codec.seen = {{{0.0, 0.0}, {1.0, 0.5}}};
   PlanChooser chooser = ChooserOf(pair);
   const Plan plan = Begun(chooser);
+  chooser.Note(AsPredicted(chooser, plan, 1));
+  EXPECT_NEAR(chooser.situation().server_work, 0.1, 1e-3) << "a server that begins computes all";
+  chooser.Choose(kFast);
   chooser.Note(AsPredicted(chooser, plan, 0.2));
   EXPECT_NEAR(chooser.situation().server_work, 0.4, 1e-3);
+}
+
+// A server that keeps nothing shows nothing of what changes.
+TEST(PlanChooser, SoonLooksAgainWhetherAServerShouldKeepResults) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  // First everything changes, then a fifth.
+  int frames = 0;
+  Plan plan = chooser.Choose(kFast);
+  const auto follow = [&](double changed) {
+    chooser.Note(AsPredicted(chooser, plan, changed));
+    plan = chooser.Choose(kFast);
+  };
+  for (int i = 0; i < 30; ++i) follow(1);
+  ASSERT_EQ(plan.kind, Plan::Kind::kRemote);
+  ASSERT_FALSE(plan.keeps) << chooser.Reason();
+  while (!plan.keeps && ++frames < 100) follow(0.2);
+  EXPECT_LE(frames, 30);
+  for (int i = 0; i < 5; ++i) follow(0.2);
+  EXPECT_TRUE(plan.keeps) << chooser.Reason();
+  EXPECT_NEAR(chooser.situation().server_work, 0.2, 0.02);
 }
 
 // There is no codec, and the picture takes few bytes as a slice.
