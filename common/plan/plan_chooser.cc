@@ -25,6 +25,9 @@ constexpr double kMostMbit = 1000;
 // gets chosen.
 constexpr int kFramesTrusted = 30;
 constexpr double kHopedWork = 0.1;
+// After an encoder's first picture the next ones may differ from it everywhere.
+constexpr int kFramesToSettle = 5;
+constexpr double kNearlyAll = 0.95;
 // So many whole frames in a row are no accident, although results are kept.
 constexpr int kWholeInARow = 2;
 
@@ -308,7 +311,6 @@ void PlanChooser::SetCosts() {
     const double latency_ms = candidate.prediction.latency_ms;
     const bool is_doubted = candidate.plan != home_ && !IsProven(candidate.plan);
     candidate.cost = Cost(candidate.plan, (is_doubted ? kUnproven : 1) * latency_ms);
-    if (IsOnTime()) candidate.in_hand = 1 - Cost(candidate.plan, latency_ms);
     least = std::min(least, candidate.cost);
   }
   if (!IsOnTime()) return;
@@ -412,8 +414,8 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   // since an older frame; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
   const bool is_new = was_split || is_split_ ||
-                      (taken.executed == Plan::Kind::kRemote && frames_of_plan_ < kFramesToTry);
-  if (is_new && (frames_of_plan_ == 0 || seen >= 1.0)) seen.reset();
+                      (taken.executed == Plan::Kind::kRemote && frames_of_plan_ < kFramesToSettle);
+  if (is_new && (frames_of_plan_ == 0 || seen >= kNearlyAll)) seen.reset();
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
     if (frames_unseen_ >= kFramesTrusted) looks_ = 0;
@@ -546,7 +548,7 @@ double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last
 
 std::string PlanChooser::Reason() const {
   const auto cost = [this](const Candidate& candidate) {
-    return IsOnTime() ? -candidate.in_hand : Cost(candidate.plan, candidate.prediction.latency_ms);
+    return Cost(candidate.plan, candidate.prediction.latency_ms);
   };
   const Candidate* const planned = Find(plan_, candidates_);
   if (planned == nullptr) return "";
@@ -582,16 +584,19 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
     return text + fmt::format(", {}: {:.1f} ms", ToText(other->plan),
                               MeanMs(other->plan, other->prediction.latency_ms));
   }
+  const auto in_hand = [this](const Candidate& candidate) {
+    return 1 - Cost(candidate.plan, candidate.prediction.latency_ms);
+  };
   const auto assumed = [this](const Candidate& candidate) {
     return evidence_.IsAgreementKnown(candidate.plan) ? "" : ", agreement assumed";
   };
   std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f}{})", ToText(planned.plan),
-                                 ShareText(planned.in_hand), goal_.deadline_ms,
+                                 ShareText(in_hand(planned)), goal_.deadline_ms,
                                  evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
   if (other == nullptr) return text;
   const double late =
       evidence_.Late(other->plan, other->prediction.latency_ms, PaceOf(other->plan));
-  return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(other->in_hand),
+  return text + fmt::format("; {} {} (late {}{})", ToText(other->plan), ShareText(in_hand(*other)),
                             ShareText(late), assumed(*other));
 }
 

@@ -132,7 +132,6 @@ class PlanChooser {
   struct Candidate {
     Plan plan;
     Prediction prediction;  // of a computed frame
-    double in_hand = 0;     // kOnTime: PlanEvidence::InHand
     double cost = 0;        // of a frame: milliseconds or, on time, what it lacks of the best plan
     double lost = 0;        // so far by staying with home_ although this costs less
   };

@@ -1,7 +1,6 @@
 #include "common/plan/plan_evidence.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -214,24 +213,49 @@ double PlanEvidence::P95Ms(const Plan& plan, double predicted_ms) const {
 
 double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& pace) const {
   const double agreement = Agreement(BaseOf(plan));
-  std::array<double, static_cast<size_t>(kOldest) + 1> by_age;
-  by_age.fill(-1);  // not known yet: few are needed
+  // Of answers of all ages below so many frames; few are needed.
+  std::vector<double> sums = {0, agreement};
+  const auto sum_below = [&](double age) {
+    const double known = std::min(age, kOldest + 1);
+    while (static_cast<double>(sums.size()) <= known) {
+      sums.push_back(sums.back() + Moved(agreement, static_cast<double>(sums.size() - 1)));
+    }
+    return sums[static_cast<size_t>(known)] + (age - known) * (sums.back() - sums.end()[-2]);
+  };
+  const auto sum_of = [&](double age, double count) {
+    return sum_below(age + count) - sum_below(age);
+  };
   const std::vector<double> ratios = RatiosOf(plan);
   double in_hand = 0;
   for (size_t i = 0; i < ratios.size(); ++i) {
     const double takes_ms = ratios[i] * predicted_ms;
     const auto [wait_ms, interval] = CycleOf(plan, takes_ms, pace, i);
+    const double period_ms = pace.period_ms;
+    const double cycle_ms = interval * period_ms;
+    const double late_ms = takes_ms + wait_ms - pace.deadline_ms;
+    const double handed_ms = late_ms + pace.lead_ms;  // after the frame's deadline, if moved
+    const auto cycles_before = [&](double more_ms) {
+      return std::ceil(std::max(0.0, more_ms) / cycle_ms);
+    };
+    const double first_age = late_ms <= 0 ? 0 : std::round(cycles_before(handed_ms) * interval);
+    double sum = sum_of(first_age, 1);
+    // The frames after the first have an answer of so many cycles before or, from `change` on, of
+    // one cycle less.
+    const double cycles = cycles_before(handed_ms - period_ms);
+    const double frames = std::ceil(interval);
+    const double change =
+        cycles == 0
+            ? frames
+            : std::clamp(std::ceil((handed_ms - (cycles - 1) * cycle_ms) / period_ms), 1.0, frames);
+    const auto add = [&](double begin, double end, double before) {
+      if (begin < end) sum += sum_of(begin + std::round(before * interval), end - begin);
+    };
+    add(1, change, cycles);
+    add(change, frames, cycles - 1);
     // The interval is of two whole numbers one or the other.
-    double sum = 0;
-    for (int since = 0; since < interval; ++since) {
-      const double has_ms = pace.deadline_ms + since * pace.period_ms - wait_ms;
-      const bool is_own = since == 0 && takes_ms <= has_ms;
-      const double left_ms = has_ms - takes_ms - (is_own ? 0 : pace.lead_ms);
-      const double before = std::ceil(std::max(0.0, -left_ms) / (interval * pace.period_ms));
-      const double age = std::min(kOldest, since + std::round(before * interval));
-      double& agrees = by_age[static_cast<size_t>(age)];
-      if (agrees < 0) agrees = Moved(agreement, age);
-      sum += std::min(1.0, interval - since) * agrees;
+    const double last = change < frames ? cycles - 1 : cycles;
+    if (frames > interval) {
+      sum -= (frames - interval) * sum_of(frames - 1 + std::round(last * interval), 1);
     }
     in_hand += sum / interval;
   }
