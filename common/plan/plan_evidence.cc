@@ -229,10 +229,11 @@ double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& p
   double in_hand = 0;
   for (size_t i = 0; i < ratios.size(); ++i) {
     const double takes_ms = ratios[i] * predicted_ms;
-    const auto [wait_ms, interval] = CycleOf(plan, takes_ms, pace, i);
+    const Cycle cycle = CycleOf(plan, takes_ms, pace, i);
+    const double interval = cycle.interval;
     const double period_ms = pace.period_ms;
     const double cycle_ms = interval * period_ms;
-    const double late_ms = takes_ms + wait_ms - pace.deadline_ms;
+    const double late_ms = takes_ms + cycle.wait_ms - pace.deadline_ms;
     const double handed_ms = late_ms + pace.lead_ms;  // after the frame's deadline, if moved
     const auto cycles_before = [&](double more_ms) {
       return std::ceil(std::max(0.0, more_ms) / cycle_ms);
