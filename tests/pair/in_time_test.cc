@@ -146,7 +146,9 @@ class InTimeTest : public FolderTest {
     const int64_t unanswered = answered_.rbegin()->first - first_in_time + 1 - count;
     EXPECT_LE(unanswered, queue_.count().dropped);
     EXPECT_LE(unanswered, count / 10);
-    if (kills >= 10) EXPECT_GT(moved, 0) << "after few kills all may be in time";
+    if (kills >= 10) {
+      EXPECT_GT(moved, 0) << "after few kills all may be in time";
+    }
     EXPECT_LE(MedianOf(first_ms), static_cast<double>(kDeadline.count()));
     return MedianOf(shares);
   }
