@@ -70,7 +70,8 @@ TEST_F(FrameExecutorTest, AnExactRobotThatSendsLossyPicturesIsWarned) {
     return testing::internal::GetCapturedStderr();
   };
   const std::string lossy = warning(CacheConfig::Policy::kExact, "jpeg:85");
-  EXPECT_NE(lossy.find("the codec jpeg:85 is lossy: answers may have other bits"), lossy.npos) << lossy;
+  EXPECT_NE(lossy.find("the codec jpeg:85 is lossy: answers may have other bits"), lossy.npos)
+      << lossy;
   EXPECT_EQ(warning(CacheConfig::Policy::kExact, "png"), "");
   EXPECT_EQ(warning(CacheConfig::Policy::kFixed, "jpeg:85"), "");
 }
