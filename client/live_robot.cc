@@ -319,7 +319,10 @@ void LiveRobot::BeginSample(const Answer& answer) {
                  decision != nullptr && decision->kind == FrameDecision::Kind::kWhole,
                  robot_->sees_moved(), answer.content, robot_->outputs(), robot_->model_picture(),
                  robot_->seen_picture(), robot_->fit()});
-  while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) StepGuard();
+  while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) {
+    StepGuard();
+    if (source_.is_live()) LookAround();
+  }
 }
 
 bool LiveRobot::TakeIdleStep() {
