@@ -413,9 +413,11 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   // What changes hands is computed anew, whatever the scene does, and so is what a server has kept
   // since an older frame; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
-  const bool is_new = was_split || is_split_ ||
-                      (taken.executed == Plan::Kind::kRemote && frames_of_plan_ < kFramesToSettle);
-  if (is_new && (frames_of_plan_ == 0 || seen >= kNearlyAll)) seen.reset();
+  const bool may_be_new = was_split || is_split_;
+  const bool is_settling =
+      taken.executed == Plan::Kind::kRemote && frames_of_plan_ < kFramesToSettle;
+  if ((may_be_new || is_settling) && frames_of_plan_ == 0) seen.reset();
+  if ((may_be_new && seen >= 1.0) || (is_settling && seen >= kNearlyAll)) seen.reset();
   if (whole_in_a_row_ >= kWholeInARow) seen = 1.0;  // reuse does not pay
   if (seen) {
     if (frames_unseen_ >= kFramesTrusted) looks_ = 0;
