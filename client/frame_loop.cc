@@ -32,15 +32,17 @@ FrameLoop::FrameLoop(FrameQueue& source, double deadline_ms, const Clock& clock,
       between_(std::move(between)) {}
 
 std::optional<Frame> FrameLoop::Next(Robot& robot) {
+  if (left_ == 0 && waiting_.empty()) return std::nullopt;
   while (idle_ && (!source_.is_live() || !HasNext()) && idle_()) {
   }
   if (HasNext()) LookAround(robot);
   std::optional<Frame> next;
-  has_moved_answer_ = !waiting_.empty() && waiting_.back().moved;
+  moved_.reset();
   if (waiting_.empty()) {
     next = Take();
   } else {
     next = std::move(waiting_.back().frame);
+    moved_ = std::move(waiting_.back().moved);
     waiting_.pop_back();
   }
   // No answer moves to frames of another size than the newest.
@@ -51,12 +53,16 @@ std::optional<Frame> FrameLoop::Next(Robot& robot) {
   return next;
 }
 
-Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
+std::optional<Answer> FrameLoop::Finish(Robot& robot, const Frame& frame) {
   current_ = &frame;
   due_ = clock_.Now() + deadline_ - waited_(frame);
-  is_answered_ = deadline_ == Time(0) || has_moved_answer_;
+  is_answered_ = deadline_ == Time(0) || moved_ || robot.is_tracking();
   longest_gap_before_ = std::exchange(longest_gap_, Time(0));
   AnswerOvertaken(robot);
+  if (moved_ && robot.is_tracking()) {
+    if (overtaken_) overtaken_(frame, *moved_);
+    return std::nullopt;
+  }
   while (true) {
     LookAround(robot);
     if (between_) between_();
@@ -69,7 +75,7 @@ Answer FrameLoop::Finish(Robot& robot, const Frame& frame) {
 
 void FrameLoop::LookAround(Robot& robot) {
   if (deadline_ == Time(0)) return;
-  while (source_.is_live() && source_.HasNext()) TakeNewer();
+  while (source_.is_live() && left_ != 0 && source_.HasNext()) TakeNewer();
   const Time now = clock_.Now();
   longest_gap_ = std::max(longest_gap_, now - last_look_);
   last_look_ = now;
@@ -105,13 +111,17 @@ void FrameLoop::AnswerOvertaken(Robot& robot) {
 
 void FrameLoop::LeaveOldest() {
   const Waiting& oldest = waiting_.front();
-  if (!oldest.moved) ++dropped_;
+  if (!oldest.moved) {
+    ++dropped_;
+    GiveBack();
+  }
   if (oldest.moved && overtaken_) overtaken_(oldest.frame, *oldest.moved);
   waiting_.pop_front();
 }
 
 std::optional<Frame> FrameLoop::Take() {
   std::optional<Frame> frame = source_.Next();
+  if (frame && left_) --*left_;
   if (!frame || !source_.is_live()) return frame;
   if (last_taken_ && frame->index > last_taken_->first) {
     const Time each = (frame->stamp - last_taken_->second) / (frame->index - last_taken_->first);
@@ -119,6 +129,10 @@ std::optional<Frame> FrameLoop::Take() {
   }
   last_taken_ = {frame->index, frame->stamp};
   return frame;
+}
+
+void FrameLoop::GiveBack() {
+  if (left_) ++*left_;
 }
 
 // REQUIRES: a frame waits in the source.

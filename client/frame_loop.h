@@ -28,7 +28,7 @@ namespace cacheinf {
 //
 //   while (auto frame = loop.Next(robot)) {
 //     robot.Begin(*frame, …);
-//     Answer answer = loop.Finish(robot, *frame);
+//     if (auto answer = loop.Finish(robot, *frame)) …
 //   }
 //
 // Without a deadline nothing moves, and Next gives a live source's newest frame.
@@ -50,15 +50,22 @@ class FrameLoop {
             HandOut hand_out, HandOut overtaken = {}, Idle idle = {},
             std::function<void()> between = {});
 
+  // Takes so many frames and no more, but for those that get no answer. REQUIRES: frames > 0.
+  void LimitTo(int64_t frames) { left_ = frames; }
+
   // Returns the next frame to compute, and tells the robot how often a live one comes. Waits for
   // it, in idle steps; a record waits for these.
   std::optional<Frame> Next(Robot& robot);
 
+  // The frame that Next gave last gets no answer: no model can take it.
+  void NoteUnfit() { GiveBack(); }
+
   // Whether a frame waits, so that Next returns at once.
   bool HasNext() { return !waiting_.empty() || source_.HasNext(); }
 
-  // Finishes the frame that the robot has begun.
-  Answer Finish(Robot& robot, const Frame& frame);
+  // Finishes the frame that the robot has begun. Nothing if that only tracks it, and it has a moved
+  // answer already: `overtaken` is told.
+  std::optional<Answer> Finish(Robot& robot, const Frame& frame);
 
   // Gives moved answers that are due. Call it between steps of work that delays the next frame.
   void LookAround(Robot& robot);
@@ -78,6 +85,7 @@ class FrameLoop {
   };
 
   std::optional<Frame> Take();
+  void GiveBack();
   void TakeNewer();
   void AnswerWaiting(Robot& robot);
   void AnswerOvertaken(Robot& robot);
@@ -100,7 +108,7 @@ class FrameLoop {
   const Frame* current_ = nullptr;  // that is computed
   Time due_{};                      // the current frame's answer
   bool is_answered_ = true;         // the current frame, by a moved answer; or it needs none
-  bool has_moved_answer_ = false;   // the frame that Next gave last
+  std::optional<Answer> moved_;     // of the frame that Next gave last
   // Came meanwhile: the newest, and those that it overtook; from Next to Finish these alone.
   std::deque<Waiting> waiting_;
   Time last_look_{};  // or the end of the last move
@@ -109,6 +117,7 @@ class FrameLoop {
   Time longest_gap_before_{};
   Time moving_{};  // what moving an answer took last
   int64_t dropped_ = 0;
+  std::optional<int64_t> left_;                         // frames to take; nothing: all
   Time period_{};                                       // of a live source
   std::optional<std::pair<int64_t, Time>> last_taken_;  // its index and stamp
 };

@@ -150,6 +150,7 @@ LiveRobot::LiveRobot(const RobotConfig& config, RobotModels& models, FrameQueue&
           }),
       guard_clock_(ParseEmulation(config.server.emulate).slowdown, clock) {
   WarnOfWhatHasNoEffect(config);
+  if (config.frames > 0) loop_.LimitTo(config.frames);
   try {
     Start(config);
   } catch (const std::exception& error) {
@@ -247,6 +248,7 @@ void LiveRobot::Handle(const Frame& frame) {
 void LiveRobot::Handle(const Frame& frame, Progress& progress) {
   if (!BeginOrSkip(frame)) return;
   progress.answer = loop_.Finish(*robot_, frame);
+  if (!progress.answer) return;
   Answer& answer = *progress.answer;
   if (guard_) answer.guard = guard_->state(robot_->plan());
   progress.step = FrameStep::kPublish;
@@ -275,6 +277,7 @@ bool LiveRobot::BeginOrSkip(const Frame& frame) {
       LogWarning(fmt::format("frame {} skipped, as are later ones of its size: {}", frame.index,
                              error.what()));
     }
+    loop_.NoteUnfit();
     observer_.Skip(frame, error.what());
     return false;
   }

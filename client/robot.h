@@ -96,6 +96,8 @@ class Robot {
              const std::function<bool()>& is_over = {});
   std::optional<Answer> Step(std::chrono::nanoseconds look_at = std::chrono::nanoseconds::max(),
                              const std::function<bool()>& idle = {});
+  // Whether the frame that has begun is only tracked: its answer is a moved one.
+  bool is_tracking() const { return is_tracked_; }
   // The frame, or its refresh, is finished without a server, unless that answers at once.
   void StopWaiting();
 

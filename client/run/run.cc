@@ -391,8 +391,7 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Run run(config, models, source, clock, stop);
   {
     StatusLine status(clock);
-    const Summary& so_far = run.summary();
-    while (!stop && (config.frames == 0 || so_far.frames < config.frames)) {
+    while (!stop) {
       const std::optional<Frame> frame = run.robot().Next();
       if (!frame) break;
       run.robot().Handle(*frame);

@@ -285,7 +285,9 @@ LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const R
     robot.Begin(*frame, {}, waited(*frame));
     const PlanChooser* const chooser = robot.chooser();
     const PlanEvidence evidence = chooser != nullptr ? chooser->evidence() : PlanEvidence();
-    FrameCost cost = CostOf(loop.Finish(robot, *frame));
+    const std::optional<Answer> answer = loop.Finish(robot, *frame);
+    if (!answer) continue;
+    FrameCost cost = CostOf(*answer);
     if (chooser != nullptr && cost.predicted_ms) {
       const double predicted_ms = *cost.predicted_ms;
       cost.promise = {

@@ -97,7 +97,7 @@ class InTimeTest : public FolderTest {
     const bool forgets = forgets_served_ && last().is_served;
     robot.Begin(*frame, {.forget = forgets}, clock_.Now() - frame->stamp);
     idle_steps_in_frame_ = 0;
-    const Answer answer = loop_.Finish(robot, *frame);
+    const Answer answer = loop_.Finish(robot, *frame).value();
     if (answer.server)
       most_idle_steps_in_frame_ = std::max(most_idle_steps_in_frame_, idle_steps_in_frame_);
     Note(*frame, answer);
@@ -283,7 +283,7 @@ TEST_F(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime)
   std::optional<int64_t> first_computed;
   while (const std::optional<Frame> frame = loop.Next(*robot_)) {
     Begin(*frame);
-    const Answer answer = loop.Finish(*robot_, *frame);
+    const Answer answer = loop.Finish(*robot_, *frame).value();
     EXPECT_GT(answer.latency(), 4 * Time(kShort));
     first.emplace(frame->index, Since(*frame));
     if (!first_computed) first_computed = frame->index;
@@ -335,6 +335,58 @@ TEST_F(FrameLoopTest, FramesThatAreOvertakenWaitForTheNewestAnswerAndFrame) {
   }
   EXPECT_GE(moved, 50);
   EXPECT_GE(newest, moved * 3 / 4) << "the rest found no room to wait";
+}
+
+TEST_F(FrameLoopTest, AFrameThatIsTrackedHasOneMovedAnswer) {
+  std::map<int64_t, int> moved;
+  int64_t overtaken = 0;
+  config_.track = 2;
+  FrameLoop loop = Loop(
+      100, 15, [&](const Frame& frame, const Answer& /*answer*/) { ++moved[frame.index]; },
+      [&](const Frame& /*frame*/, const Answer& /*answer*/) { ++overtaken; });
+  int64_t tracked = 0;
+  int64_t already_moved = 0;
+  int64_t computed = 0;
+  const auto wait_for_camera = [&] {
+    for (int i = 0; i < 20 && !loop.HasNext(); ++i) (void)clock_.Now();
+  };
+  for (; const std::optional<Frame> frame = loop.Next(*robot_); wait_for_camera()) {
+    Begin(*frame);
+    tracked += robot_->is_tracking();
+    const int64_t overtaken_before = overtaken;
+    const std::optional<Answer> answer = loop.Finish(*robot_, *frame);
+    if (answer) {
+      EXPECT_EQ(answer->is_moved, robot_->is_tracking());
+      moved[frame->index] += answer->is_moved;
+      computed += !answer->is_moved;
+    } else {
+      EXPECT_EQ(overtaken, overtaken_before + 1);
+      ++already_moved;
+    }
+  }
+  EXPECT_GT(computed, 5);
+  EXPECT_GT(tracked, 5);
+  EXPECT_GT(already_moved, 0);
+  for (const auto& [frame, times] : moved) EXPECT_LE(times, 1) << "frame " << frame;
+}
+
+TEST_F(FrameLoopTest, NoMoreFramesAreAnsweredThanWanted) {
+  constexpr int64_t kWanted = 50;
+  std::set<int64_t> answered;
+  FrameLoop loop = Loop(
+      70, 15, [&](const Frame& frame, const Answer& /*answer*/) { answered.insert(frame.index); });
+  loop.LimitTo(kWanted);
+  (void)loop.Next(*robot_);
+  loop.NoteUnfit();
+  while (!loop.HasNext()) (void)clock_.Now();
+  while (const std::optional<Frame> frame = loop.Next(*robot_)) {
+    Begin(*frame);
+    loop.Finish(*robot_, *frame);
+    answered.insert(frame->index);
+  }
+  EXPECT_EQ(static_cast<int64_t>(answered.size()), kWanted);
+  EXPECT_GT(*answered.rbegin(), kWanted - 1);
+  while (clock_.LastLook() < 71 * kShortPeriod) (void)clock_.Now();  // the camera waits for it
 }
 
 TEST_F(InTimeTest, EveryFrameIsAnsweredWhenTheLinkDies) { EXPECT_LE(Kill(2), 0.5); }
