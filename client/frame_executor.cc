@@ -116,14 +116,12 @@ FrameExecutor::FrameExecutor(std::shared_ptr<const CompiledModel> model, const R
   if (config.server.address.empty() && connect.empty()) return;
   Check(plan_);
   if (plan_.kind == Plan::Kind::kSplit) {
-    const std::string why_not =
+    const std::string why_none =
         RowCompiler(model_->graph(), state_.layout()).WhyNoRowsAreShared(plan_.cuts);
-    if (!why_not.empty()) LogWarning(why_not);
+    if (!why_none.empty()) LogWarning(why_none);
   }
-  if (plan_.kind == Plan::Kind::kRemote) {
-    const std::string why_not = WhyNotExact(plan_, model_->backend().Arithmetic());
-    if (!why_not.empty()) LogWarning(fmt::format("{}: answers may have other bits", why_not));
-  }
+  const std::string why_not = WhyNotExact(plan_, model_->backend().Arithmetic());
+  if (!why_not.empty()) LogWarning(fmt::format("{}: answers may have other bits", why_not));
   if (!config.server.model.empty()) {
     servers_own_ = LoadInPlaceOf(model_->graph(), config.server.model, config, false);
     if (shared_.cache.policy == CacheConfig::Policy::kExact) {

@@ -74,8 +74,9 @@ std::vector<LinkAddress> AddressesOf(const ServerLinkConfig& config) {
 
 }  // namespace
 
-void CheckAddress(const ServerLinkConfig& config) {
+void CheckServerLink(const ServerLinkConfig& config) {
   for (const LinkAddress& address : AddressesOf(config)) LinkConnector::Check(address);
+  (void)ParseEmulation(config.emulate);
 }
 
 // One of the list.

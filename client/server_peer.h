@@ -20,8 +20,9 @@
 
 namespace cacheinf {
 
-// Throws InputError if no server can exist at a configured address. Looks for none, and is quick.
-void CheckAddress(const ServerLinkConfig& config);
+// Throws InputError if no server can exist at a configured address, or its link cannot be emulated
+// as configured. Looks for none, and is quick.
+void CheckServerLink(const ServerLinkConfig& config);
 
 // Gives a link to a server, or null while there is none. Never waits.
 using ConnectToServer = std::function<std::unique_ptr<Link>()>;

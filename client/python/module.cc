@@ -507,7 +507,7 @@ class PythonRobot {
     RobotConfig config = path ? EffectiveConfig(std::filesystem::path(*path))
                               : EffectiveConfig(text, "configuration");
     CheckForLibrary(config);
-    CheckAddress(config.server);
+    CheckServerLink(config.server);
     if (has_tensors_ && config.KeepsResults()) {
       throw InputError(
           fmt::format("mode {} needs pictures, but frames are to be tensors", NameOf(config.mode)));

@@ -414,7 +414,7 @@ RobotNode::Cameras::~Cameras() {
 }
 
 std::shared_ptr<RobotModels> RobotNode::Cameras::Load(const RobotConfig& config) const {
-  CheckAddress(config.server);
+  CheckServerLink(config.server);
   auto models =
       std::make_shared<RobotModels>(LoadNetwork(config, /*has_tensors=*/false), config,
                                     /*has_tensors=*/false, std::nullopt, clock_, never_stops_);
@@ -475,7 +475,7 @@ std::string RobotNode::Cameras::Change(
       SetField(key, text, "parameter", after.Fields());
     }
     after.Check();
-    CheckAddress(after.server);
+    CheckServerLink(after.server);
   } catch (const InputError& error) {
     return TextOf(error);
   }

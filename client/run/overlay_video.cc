@@ -53,8 +53,10 @@ struct OverlayVideo::State {
     const int codec = encoder.empty() ? cv::VideoWriter::fourcc('m', 'p', '4', 'v')
                                       : cv::VideoWriter::fourcc('a', 'v', 'c', '1');
     if (!Open(codec, captioned)) {
-      throw InputError(fmt::format("overlay {}: cannot be written as a video of {}×{} pixels", path,
-                                   captioned.width, captioned.height));
+      throw InputError(fmt::format(
+          "overlay {}: frames of {}×{} pixels cannot be written as a video, which has {}×{} with "
+          "their caption",
+          path, size.width, size.height, captioned.width, captioned.height));
     }
     if (!encoder.empty()) return LogInfo(fmt::format("overlay {}: H.264 by {}", path, encoder));
     LogWarning(

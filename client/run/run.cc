@@ -371,7 +371,7 @@ void WriteSummary(const std::string& path, const std::string& text) {
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
   CheckOutputPaths(config);
-  CheckAddress(config.server);
+  CheckServerLink(config.server);
   // A source that says nothing may ask later, too.
   const auto is_over = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<FrameSource> source =

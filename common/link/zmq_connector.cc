@@ -65,8 +65,7 @@ class RobotLink final : public Link {
     const size_t size = part_.bytes().size();
     if (size == 0 || size > kLargestPacket || part_.has_more()) {
       has_ended_ = true;
-      fault_ = size == 0 && !part_.has_more() ? "the peer ended the connection"
-                                              : "the peer sent what is no packet";
+      fault_ = size == 0 ? LastWords() : "the peer sent what is no packet";
       return false;
     }
     packet->assign(part_.bytes().begin(), part_.bytes().end());
@@ -88,6 +87,12 @@ class RobotLink final : public Link {
   std::string fault() const override { return fault_; }
 
  private:
+  // An empty part ends the connection; a second one says why.
+  std::string LastWords() {
+    if (!part_.has_more() || !socket_.Receive(&part_)) return "the peer ended the connection";
+    return "the peer ended the connection: " + Printable(part_.text());
+  }
+
   // What came before the connection was lost can still be received.
   void Hear() {
     while (const int event = NextEvent(&monitor_)) {

@@ -424,9 +424,10 @@ class ZmqListener::State {
       const auto& [key, is_trusted] = robot->peer;
       const bool is_listed = list_.Has(key);
       if (is_listed && list_.Trusts(key) == is_trusted) return false;
-      SendTo(id, {});
-      robot->Break(is_listed ? "its rights in the list of robots have changed"
-                             : "its key was struck from the list of robots");
+      const char* const why = is_listed ? "its rights in the list of robots have changed"
+                                        : "its key was struck from the list of robots";
+      if (SendTo(id, {}, /*has_more=*/true) == ZmqSocket::Sent::kYes) router_.Send(BytesOf(why));
+      robot->Break(why);
       return true;
     });
   }
@@ -464,9 +465,11 @@ class ZmqListener::State {
     return is_blocked;
   }
 
-  ZmqSocket::Sent SendTo(const std::string& id, std::span<const uint8_t> bytes) {
+  // After the first part all others find room.
+  ZmqSocket::Sent SendTo(const std::string& id, std::span<const uint8_t> bytes,
+                         bool has_more = false) {
     const ZmqSocket::Sent sent = router_.Send(BytesOf(id), true);
-    return sent == ZmqSocket::Sent::kYes ? router_.Send(bytes) : sent;
+    return sent == ZmqSocket::Sent::kYes ? router_.Send(bytes, has_more) : sent;
   }
 
   // One line a second at most: whoever knocks has no say in how long the log gets.

@@ -27,7 +27,10 @@ class Reader {
   bool IsLive(const std::function<bool()>& is_over, std::unique_ptr<FrameSource>* record) {
     std::unique_lock lock(mutex_);
     if (!Wait(lock, is_over)) has_changed_.wait_for(lock, kGoodbye, [this] { return is_done_; });
-    if (!is_done_) return false;
+    if (!is_done_) {
+      is_left_ = true;
+      return false;
+    }
     Rethrow();
     *record = std::move(record_);
     return is_live_;
@@ -164,7 +167,7 @@ std::unique_ptr<FrameSource> OpenInterruptibly(std::function<std::unique_ptr<Fra
   std::unique_ptr<FrameSource> record;
   try {
     if (!reader->IsLive(is_over, &record)) {
-      reader->Leave();
+      if (record) reader->Leave();
       return record;
     }
   } catch (const AbsentSource&) {

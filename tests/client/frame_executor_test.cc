@@ -56,10 +56,9 @@ TEST_F(FrameExecutorTest, AnEncoderOfAnotherSizeIsRefusedBeforeTheFirstFrame) {
   EXPECT_NE(scaled.find(": a video's picture has another size or format"), scaled.npos) << scaled;
 }
 
-TEST_F(FrameExecutorTest, AnExactRobotThatSendsLossyPicturesIsWarned) {
-  const auto warning = [this](CacheConfig::Policy policy, const std::string& codec) {
-    RobotConfig config;
-    config.mode = RobotConfig::Mode::kRemote;
+TEST_F(FrameExecutorTest, AnExactRobotThatSendsWhatIsLossyIsWarned) {
+  RobotConfig config;
+  const auto warning = [&](CacheConfig::Policy policy, const std::string& codec) {
     config.cache.policy = policy;
     config.server.address = "mpi:robots";
     config.server.codec = codec;
@@ -69,11 +68,21 @@ TEST_F(FrameExecutorTest, AnExactRobotThatSendsLossyPicturesIsWarned) {
     SetLogLevel(LogLevel::kOff);
     return testing::internal::GetCapturedStderr();
   };
+  config.mode = RobotConfig::Mode::kRemote;
   const std::string lossy = warning(CacheConfig::Policy::kExact, "jpeg:85");
   EXPECT_NE(lossy.find("the codec jpeg:85 is lossy: answers may have other bits"), lossy.npos)
       << lossy;
   EXPECT_EQ(warning(CacheConfig::Policy::kExact, "png"), "");
   EXPECT_EQ(warning(CacheConfig::Policy::kFixed, "jpeg:85"), "");
+
+  config.mode = RobotConfig::Mode::kSplit;
+  config.server.cuts = {model_->graph().operators[0].name + ":0.5"};
+  EXPECT_EQ(warning(CacheConfig::Policy::kExact, "jpeg:85"), "");
+  config.server.slice_codec = SliceCodec::kFp16;
+  const std::string rounded = warning(CacheConfig::Policy::kExact, "jpeg:85");
+  EXPECT_NE(rounded.find("the slice codec fp16 is lossy: answers may have other bits"),
+            rounded.npos)
+      << rounded;
 }
 
 }  // namespace

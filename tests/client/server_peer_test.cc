@@ -265,7 +265,7 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
     ServerLinkConfig config;
     config.address = address;
     config.server_key = keys;
-    return RefusalOf([&] { CheckAddress(config); });
+    return RefusalOf([&] { CheckServerLink(config); });
   };
   EXPECT_EQ(refusal("tcp://127.0.0.1:1,tcp://localhost:2", ""), "");
   EXPECT_EQ(refusal("tcp://127.0.0.1:1,mpi:lab", ""),
@@ -278,6 +278,12 @@ TEST_F(ServerPeerTest, AListOfServersIsOfTcpAddressesAndTheirKeys) {
   EXPECT_EQ(refusal("tcp://127.0.0.1:1", "a.pub,b.pub"),
             "--server-key names 2 keys for the 1 servers of --server: give one for each, in the "
             "same order, or one for all");
+}
+
+TEST_F(ServerPeerTest, WhatCannotBeEmulatedIsRefusedBeforeALinkIsMade) {
+  ServerLinkConfig config;
+  config.emulate = "5x,";
+  EXPECT_NE(RefusalOf([&] { CheckServerLink(config); }).find("no link such as"), std::string::npos);
 }
 
 // And after the third time it has no part in frames before it has been there for a while.

@@ -217,7 +217,8 @@ TEST_F(StrangersTest, AKeyThatIsStruckIsCutOffAndMayBeListedAgain) {
   EXPECT_TRUE(ComesTrue([&] { return !served_.server->fault().empty(); }));
   EXPECT_LT(steady_clock::now() - begin, milliseconds(1000));
   EXPECT_EQ(served_.server->fault(), "its key was struck from the list of robots");
-  EXPECT_NE(FaultOf(served_.robot.get()), "");
+  EXPECT_EQ(FaultOf(served_.robot.get()),
+            "the peer ended the connection: its key was struck from the list of robots");
   EXPECT_NE(ProblemOf(RobotAddress(listener_.port())), "");
   EXPECT_EQ(ExchangeBothWays(pair, 200), "");
 
