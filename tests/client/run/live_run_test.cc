@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/live_robot.h"
 #include "client/record/recording.h"
 #include "client/record/replay.h"
 #include "client/robot_setup.h"
@@ -203,7 +204,7 @@ TEST_F(LiveRunTest, TheModelIsReadOnce) {
   Graph network = LoadNetwork(config, /*has_tensors=*/false);
   fs::remove(config.model);
   const SteadyClock clock;
-  FrameQueue queue(OpenSource("generated:width=16,height=16", clock), 2);
+  FrameQueue queue(OpenSource("generated:width=32,height=32", clock), 2);
   EXPECT_EQ(RunRobotOn(queue, std::move(network), config, clock, stop_).frames, 2);
 }
 
@@ -261,6 +262,54 @@ TEST_F(LiveRunTest, WithoutIdleTimeTheRobotsOwnAnswersAreSampledAllTheSame) {
   const Summary summary = RunRobotOn(queue, std::move(network), config, clock, stop_);
   EXPECT_EQ(summary.frames, 60);
   EXPECT_GE(summary.guard->samples, 4);
+}
+
+// A camera whose next frame comes, and is overdue, once an answer is out.
+class OverdueCamera final : public FrameObserver {
+ public:
+  OverdueCamera(FrameQueue& queue, const Picture& picture) : queue_(queue), picture_(picture) {}
+
+  void Come() {
+    Frame frame;
+    frame.picture = picture_;
+    queue_.Push(std::move(frame));
+  }
+  void Watch(const LiveRobot& robot) { robot_ = &robot; }
+  int moved_during_samples() const { return moved_during_samples_; }
+
+  void Skip(const Frame& /*frame*/, const std::string& reason) override { ADD_FAILURE() << reason; }
+  void PublishMoved(const Frame& /*frame*/, const Answer& /*answer*/) override {
+    moved_during_samples_ += robot_->guard()->is_open() && robot_->guard()->is_overdue();
+  }
+  void Publish(const Frame& /*frame*/, const Answer& /*answer*/) override {}
+  void Keep(const Frame& /*frame*/, const Answer& /*answer*/) override { Come(); }
+
+ private:
+  FrameQueue& queue_;
+  const Picture picture_;
+  const LiveRobot* robot_ = nullptr;
+  int moved_during_samples_ = 0;
+};
+
+TEST_F(LiveRunTest, AnOverdueSampleKeepsNoFrameFromAMovedAnswer) {
+  RobotConfig config = DemoConfig("1x3x32x32");
+  config.mode = RobotConfig::Mode::kCache;
+  config.cache.policy = CacheConfig::Policy::kExact;
+  config.cache.most_work = 0;
+  config.guard.share = 0.5;
+  config.deadline_ms = 10;
+  config.Check();
+  ManualClock clock;
+  clock.Advance(std::chrono::seconds(1));
+  FrameQueue queue(8, /*is_live=*/true);
+  RobotModels models(LoadNetwork(config, /*has_tensors=*/false), config, /*has_tensors=*/false,
+                     std::nullopt, clock, stop_);
+  OverdueCamera camera(queue, OpenSource("generated:width=32,height=32", clock)->Next()->picture);
+  LiveRobot robot(config, models, queue, clock, camera);
+  camera.Watch(robot);
+  camera.Come();
+  for (int i = 0; i < 60; ++i) robot.Handle(*robot.Next());
+  EXPECT_GT(camera.moved_during_samples(), 0);
 }
 
 TEST_F(LiveRunTest, WhatHasNoTimesCannotBePaced) {
