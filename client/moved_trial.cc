@@ -9,7 +9,8 @@ namespace cacheinf {
 namespace {
 
 constexpr int kLongestTrialPause = 32;
-constexpr double kEnough = 4;  // frames with many boxes
+constexpr double kEnough = 4;      // frames with many boxes
+constexpr int kLongestTrial = 16;  // frames of the camera
 
 }  // namespace
 
@@ -28,9 +29,10 @@ std::optional<MovedTrial::Result> MovedTrial::Offer(int64_t frame, const AnswerC
   if (content == nullptr) return std::nullopt;
   const int frames = static_cast<int>(frame - frame_);
   const std::optional<Result> result = Compare(moved, *content, frames);
+  weight_ += result ? result->weight : 0;
+  if (weight_ >= kEnough && frames < kLongestTrial) return result;
   moved_.Forget();
   pause_ = next_pause_;
-  weight_ += result ? result->weight : 0;
   if (weight_ >= kEnough) next_pause_ = std::min(2 * next_pause_, kLongestTrialPause);
   return result;
 }

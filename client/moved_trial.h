@@ -15,7 +15,8 @@ namespace cacheinf {
 // Shows how well answers would agree that are moved with the scene, and what moving takes: now and
 // then moves an answer over the frames after it, up to the next computed one, and compares it with
 // that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, …
-// up to 32. What does not move is compared as it is repeated.
+// up to 32; from then on an answer is moved on until it is 16 frames old, and compared with each
+// computed one. What does not move is compared as it is repeated.
 class MovedTrial {
  public:
   // The clock must outlive this.

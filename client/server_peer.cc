@@ -221,6 +221,11 @@ bool ServerPeer::IsBetterReady() const {
 
 void ServerPeer::LetGo(Server& server) {
   if (server.is_there()) server.connection->Leave("");
+  if (server.channel) {
+    const ChannelStatistics ended = server.channel->statistics();
+    past_sent_bytes_ += ended.sent.wire;
+    past_received_bytes_ += ended.received.wire;
+  }
   server.connection.reset();
   server.channel.reset();
   server.ready_since.reset();
@@ -316,7 +321,10 @@ std::optional<message::Schedule> ServerPeer::TakeSchedule() {
 
 std::optional<ChannelStatistics> ServerPeer::statistics() const {
   if (current_ == nullptr) return std::nullopt;
-  return current_->channel->statistics();
+  ChannelStatistics statistics = current_->channel->statistics();
+  statistics.sent.wire += past_sent_bytes_;
+  statistics.received.wire += past_received_bytes_;
+  return statistics;
 }
 
 }  // namespace cacheinf

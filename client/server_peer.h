@@ -60,7 +60,7 @@ class ServerPeer {
 
   bool Pump();
 
-  // Of the current connection.
+  // Of the current connection; the bytes on the wire are of those that have ended, too.
   std::optional<ChannelStatistics> statistics() const;
 
  private:
@@ -87,6 +87,8 @@ class ServerPeer {
   std::chrono::nanoseconds later_ones_from_;   // when one that is not the first may be taken
   bool must_change_ = false;                   // a better one is ready
   bool has_new_schedule_ = false;              // of the current server
+  uint64_t past_sent_bytes_ = 0;               // by connections that have ended
+  uint64_t past_received_bytes_ = 0;           // likewise
   std::optional<message::Settings> settings_;  // to ask for schedules with
   std::string robot_profile_;
 };

@@ -12,6 +12,7 @@
 #include "common/config/config_options.h"
 #include "common/link/keys.h"
 #include "common/link/link_ends.h"
+#include "common/pair/model_store.h"
 #include "server/server.h"
 #include "server/server_config.h"
 
@@ -41,6 +42,7 @@ int Run(int argc, char** argv) {
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
   const SteadyClock clock;
+  ModelStore::MakeFolder(config.models);
   LinkListener listener(config.Address());
   if (!config.emulate.empty()) LogInfo("emulated: " + config.emulate);
   LogInfo("robots may come");

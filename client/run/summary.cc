@@ -130,7 +130,8 @@ Json Describe(const Agreement& agreement) {
 std::string ToText(const QueueCount& queue) {
   std::string text;
   if (queue.dropped > 0) {
-    text += fmt::format(", {} dropped (at most {} at once)", queue.dropped, queue.most_dropped);
+    text += fmt::format(", {} dropped", queue.dropped);
+    if (queue.most_dropped > 0) text += fmt::format(" (at most {} at once)", queue.most_dropped);
   }
   if (queue.most_waiting > 1) text += fmt::format(", at most {} waiting", queue.most_waiting);
   return text;
@@ -310,7 +311,7 @@ void Summary::Add(const Answer& answer) {
   if (answer.computed_from == answer.frame) ++fresh;
   moved += answer.is_moved;
   latency.Add(answer.latency());
-  late += answer.is_late();
+  late += answer.is_late() && !answer.is_moved;
   AddTo(times, answer.times, kRobotTimes);
   if (answer.work) {
     work.Add(*answer.work);

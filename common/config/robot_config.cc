@@ -348,7 +348,8 @@ Objective RobotConfig::EffectiveObjective() const {
 }
 
 std::string RobotConfig::ModeName() const {
-  return track > 1 ? fmt::format("track:{} {}", track, NameOf(mode)) : NameOf(mode);
+  const bool tracks = track > 1 && mode != Mode::kCacheinf;
+  return tracks ? fmt::format("track:{} {}", track, NameOf(mode)) : NameOf(mode);
 }
 
 void RobotConfig::ChangePaths(const std::function<std::string(const std::string& path)>& changed) {

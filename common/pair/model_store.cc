@@ -89,17 +89,22 @@ Graph Read(const fs::path& path) {
 
 }  // namespace
 
+void ModelStore::MakeFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw InputError(fmt::format("'{}' is not a folder for models", folder.string()));
+  }
+}
+
 ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune, bool trusts_robots)
     : folder_(std::move(folder)),
       make_backend_(std::move(make_backend)),
       arithmetic_(make_backend_()->Arithmetic()),
       tune_(std::move(tune)),
       trusts_robots_(trusts_robots) {
+  MakeFolder(folder_);
   std::error_code error;
-  fs::create_directories(folder_, error);
-  if (!fs::is_directory(folder_)) {
-    throw InputError(fmt::format("'{}' is not a folder for models", folder_.string()));
-  }
   for (const auto& [when, part] : PartsIn(folder_, kPartsKept)) fs::remove(part, error);
 }
 

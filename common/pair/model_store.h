@@ -35,10 +35,13 @@ class ModelStore {
   // of its convolutions. Ends soon after `stop` is set.
   using Tune = std::function<void(Graph& graph, bool takes_fastest, const std::atomic<bool>& stop)>;
 
+  // Throws InputError if the folder is not there then.
+  static void MakeFolder(const std::filesystem::path& folder);
+
   // Makes the folder, removes halves of models that nobody has gone on with for a day, and makes a
-  // backend once.
-  // Throws InputError if it cannot. With `tune` graphs are tuned before they are compiled. Foreign
-  // operators are code that a robot brings: they run only if the server `trusts_robots`.
+  // backend once. Throws InputError if it cannot. With `tune` graphs are tuned before they are
+  // compiled. Foreign operators are code that a robot brings: they run only if the server
+  // `trusts_robots`.
   ModelStore(std::filesystem::path folder, MakeBackend make_backend, Tune tune = nullptr,
              bool trusts_robots = false);
 

@@ -341,7 +341,13 @@ double PlanChooser::CostToBegin(const Candidate& candidate) const {
   const Prediction first = OfFirstFrame(candidate.plan);
   const double more = Cost(candidate.plan, first.latency_ms) -
                       Cost(candidate.plan, candidate.prediction.latency_ms);
-  return candidate.plan.every * std::max(0.0, more);
+  return FramesOf(candidate.plan, first.latency_ms) * std::max(0.0, more);
+}
+
+double PlanChooser::FramesOf(const Plan& plan, double latency_ms) const {
+  if (!IsOnTime()) return plan.every;
+  const PlanEvidence::Pace pace = PaceOf(plan);
+  return std::max<double>(plan.every, (latency_ms + pace.between_ms) / pace.period_ms);
 }
 
 void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
@@ -351,12 +357,13 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
     return;
   }
   const double least_lost = kLeastLost * (IsOnTime() ? 1 : home->cost);
+  const double frames = IsOnTime() ? FramesOf(home->plan, home->prediction.latency_ms) : 1;
   const Candidate* best = nullptr;
   double most_won = 0;
   for (Candidate& candidate : candidates_) {
     const Candidate* const before = Find(candidate.plan, last);
-    candidate.lost =
-        std::max(0.0, (before == nullptr ? 0 : before->lost) + home->cost - candidate.cost);
+    candidate.lost = std::max(
+        0.0, (before == nullptr ? 0 : before->lost) + frames * (home->cost - candidate.cost));
     double won = candidate.lost - least_lost;
     if (won <= most_won) continue;
     // A plan that is being tried has already begun, and so has one of the same computed frames.

@@ -19,10 +19,9 @@ constexpr double kMostOfBeginning = 4;    // samples as which it counts
 constexpr double kTrialsRemembered = 16;  // of weight 1
 constexpr double kOldest = 63;            // frames; an older answer agrees no less
 
-// What agrees by the one, and besides so many times by the other.
-double WithLosses(double one, double other, double times = 1) {
-  if (times == 0) return one;
-  return std::exp(-std::hypot(std::log(one), std::sqrt(times) * std::log(other)));
+// What agrees by the one, and besides by the other.
+double WithLosses(double one, double other) {
+  return std::exp(-std::hypot(std::log(one), std::log(other)));
 }
 
 // When a robot begins the frames that it computes.
@@ -108,13 +107,22 @@ void PlanEvidence::GoOnFrom(const PlanEvidence& before) {
   assumed_ = std::move(assumed);
 }
 
+void PlanEvidence::MovedSamples::Add(double value, double weight, int frames) {
+  agreement.Add(value, weight);
+  root.Add(std::sqrt(frames), weight);
+}
+
+size_t PlanEvidence::AgeOf(double frames) {
+  return std::min(static_cast<size_t>(std::log2(std::max(frames, 1.0))), kAges - 1);
+}
+
 void PlanEvidence::NoteMoved(double agreement, double weight, int frames) {
-  moved_.Add(agreement, weight);
-  moved_by_.Add(std::sqrt(frames), weight);
+  moved_.Add(agreement, weight, frames);
+  moved_at_[AgeOf(frames)].Add(agreement, weight, frames);
 }
 
 double PlanEvidence::moved() const {
-  return std::pow(moved_.Mean(kUnknownMoved), 1 / moved_by_.Mean(1));
+  return std::pow(moved_.agreement.Mean(kUnknownMoved), 1 / moved_.root.Mean(1));
 }
 
 void PlanEvidence::NoteFollowed(const Plan& plan) {
@@ -132,7 +140,13 @@ std::string PlanEvidence::WayOf(const Plan& plan) {
 }
 
 double PlanEvidence::Moved(double agreement, double frames) const {
-  return WithLosses(agreement, moved(), frames);
+  if (frames == 0) return agreement;
+  const double by_a_frame = moved();
+  const MovedSamples& seen = moved_at_[AgeOf(frames)];
+  const double expected = std::pow(by_a_frame, seen.root.Mean(std::sqrt(frames)));
+  if (expected == 0) return 0;
+  const double ratio = seen.agreement.Mean(expected) / expected;
+  return WithLosses(agreement, std::min(1.0, ratio * std::pow(by_a_frame, std::sqrt(frames))));
 }
 
 double PlanEvidence::MeanMoved(double agreement, int every) const {

@@ -32,7 +32,8 @@ namespace cacheinf {
 //
 // Losses add as steps do that go each its own way, by their squares: those of a codec, of a cache,
 // and of every frame by which an answer is moved (a loss being the logarithm of an agreement). So
-// by four frames an answer loses twice what it does by one.
+// by four frames an answer loses twice what it does by one, as long as nothing is known of answers
+// of that age: where what moves comes back, old ones may agree better than young ones.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,
@@ -71,7 +72,7 @@ class PlanEvidence {
   // Whether more was seen of it than is assumed.
   bool IsAgreementKnown(const Plan& plan) const;
   double moved() const;  // by a frame
-  // Of an answer that agrees so well before it is moved by so many frames.
+  // Of an answer that agrees so well before it is moved by so many frames. REQUIRES: frames >= 0.
   double Moved(double agreement, double frames) const;
   // The same of the mean of 0, 1, … every - 1 frames.
   double MeanMoved(double agreement, int every) const;
@@ -129,6 +130,16 @@ class PlanEvidence {
     }
   };
 
+  // Of answers that were moved.
+  struct MovedSamples {
+    Samples agreement;
+    Samples root;  // of frames
+
+    void Add(double value, double weight, int frames);
+  };
+  static constexpr size_t kAges = 6;  // 1, 2 to 3, 4 to 7, … and 32 frames or more
+  static size_t AgeOf(double frames);
+
   static std::string WayOf(const Plan& plan);
   double Agreement(const Plan& plan, double unknown) const;
   double Beginning(const Plan& plan, double unknown) const;
@@ -139,8 +150,8 @@ class PlanEvidence {
   std::map<std::string, Assumed> assumed_;  // by WayOf
   std::map<std::string, Assumed> tried_;    // likewise
   std::map<std::string, Samples> samples_;  // likewise
-  Samples moved_;
-  Samples moved_by_;  // square roots of frames
+  MovedSamples moved_;
+  std::array<MovedSamples, kAges> moved_at_;
   bool is_exact_ = false;
 };
 

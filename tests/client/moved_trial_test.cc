@@ -31,6 +31,20 @@ TEST(MovedTrialTest, AMapIsComparedAsItIsRepeatedAndMovingItTakesNothing) {
   EXPECT_FALSE(result->took);
 }
 
+TEST(MovedTrialTest, OnceYoungAnswersAreKnownOlderOnesAreTried) {
+  const SteadyClock clock;
+  MovedTrial trial(clock);
+  const AnswerContent map = Map({1, 1, 2, 2});
+  std::vector<int> frames;  // of results
+  for (int64_t frame = 0; frame < 100; ++frame) {
+    const auto result = trial.Offer(frame, frame % 4 == 0 ? &map : nullptr, {});
+    if (result) frames.push_back(result->frames);
+  }
+  ASSERT_GE(frames.size(), 8u);
+  EXPECT_EQ(std::vector(frames.begin(), frames.begin() + 3), (std::vector{4, 4, 4}));
+  EXPECT_EQ(std::vector(frames.begin() + 3, frames.begin() + 7), (std::vector{4, 8, 12, 16}));
+}
+
 TEST(MovedTrialTest, WhatIsNothingButNumbersGivesNoResult) {
   const SteadyClock clock;
   MovedTrial trial(clock);

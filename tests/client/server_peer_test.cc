@@ -227,9 +227,11 @@ TEST_F(TwoServersTest, TheSecondTakesOverFromOneThatIsSilent) {
 
 TEST_F(TwoServersTest, TheFirstIsTakenAgainOnceItHasBeenReadyForAWhile) {
   MeetBoth();
+  const uint64_t sent_before = peer_.statistics()->sent.wire;
   first_.end = "the connection was lost";
   first_.is_up = false;
   ASSERT_LE(TimeWithout(), milliseconds(100));
+  EXPECT_GE(peer_.statistics()->sent.wire, sent_before) << "over both connections";
   first_.end.clear();
   first_.is_up = true;
   Pass(milliseconds(4000));

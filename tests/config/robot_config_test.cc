@@ -211,6 +211,7 @@ TEST(RobotConfigTest, NamesTheMode) {
 TEST(RobotConfigTest, WithPlansToChooseFromTheModeThatIsNotSaidIsCacheinf) {
   const std::string server = R"({"server": {"address": "mpi:lab"}, )";
   EXPECT_EQ(EffectiveConfig(server + R"("threads": 1})", "t").ModeName(), "cacheinf");
+  EXPECT_EQ(EffectiveConfig(server + R"("track": 3})", "t").ModeName(), "cacheinf");
   EXPECT_EQ(EffectiveConfig(server + R"("mode": "cache"})", "t").ModeName(), "cache");
   EXPECT_EQ(EffectiveConfig(R"({"smaller_models": ["a.onnx"]})", "t").ModeName(), "cacheinf");
   EXPECT_EQ(EffectiveConfig("{}", "t").ModeName(), "dense");

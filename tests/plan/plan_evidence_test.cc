@@ -47,7 +47,7 @@ TEST(PlanEvidenceTest, AnAnswerInTimeIsInHandAndALateOneIsAsOldAsItTakes) {
   EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 60, kSlow), 0.3);
   EXPECT_NEAR(evidence.InHand(Local(false), 60, kSlow), 0.7 + 0.3 * 0.75, 1e-9);
   for (int i = 0; i < 30; ++i) evidence.NoteMoved(0.5, 1, 1);
-  EXPECT_NEAR(evidence.InHand(Local(false), 60, kSlow), 0.7 + 0.3 * evidence.moved(), 1e-9);
+  EXPECT_NEAR(evidence.InHand(Local(false), 60, kSlow), 0.7 + 0.3 * evidence.Moved(1, 1), 1e-9);
   EXPECT_NEAR(evidence.moved(), 0.5, 0.01);
 }
 
@@ -112,6 +112,18 @@ TEST(PlanEvidenceTest, AnswersAgeLessAndLess) {
   NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
   constexpr PlanEvidence::Pace kLate = {.deadline_ms = 5, .period_ms = 10};
   EXPECT_NEAR(evidence.InHand(Local(false), 10, kLate), 0.8, 1e-3);
+}
+
+TEST(PlanEvidenceTest, WhereWhatMovesComesBackAnOldAnswerMayBeBetterThanAYoungOne) {
+  PlanEvidence evidence;
+  for (int i = 0; i < 50; ++i) {
+    evidence.NoteMoved(0.6, 1, /*frames=*/5);
+    evidence.NoteMoved(0.8, 1, /*frames=*/12);
+  }
+  EXPECT_NEAR(evidence.Moved(1, 5), 0.6, 0.01);
+  EXPECT_NEAR(evidence.Moved(1, 12), 0.8, 0.01);
+  EXPECT_LT(evidence.Moved(1, 7), evidence.Moved(1, 5)) << "of one age";
+  EXPECT_LT(evidence.Moved(0.9, 12), 0.8);
 }
 
 // Where a frame has one box, it is found or not.

@@ -255,6 +255,8 @@ TEST_F(Tcp, WhatIsNotSafeIsRefused) {
   ExpectRefusal(server(with_keys + Arguments{Path("none")}), "none: no such file");
   fs::permissions(Path("server.key"), fs::perms::group_read, fs::perm_options::add);
   ExpectRefusal(server(with_keys + Arguments{Path("robots")}), "chmod 600");
+  ExpectRefusal(RunCommand(Server(Path("robots"), {"--listen", "tcp://127.0.0.1:0", "--once"})),
+                "is not a folder for models");
   ExpectRefusal(RunCommand(Robot(1, "outputs", {"--server", "tcp://lab:5588"})),
                 "needs --robot-key");
   ExpectRefusal(RunCommand(Robot(1, "outputs", {"--server", "tcp://lab"})),

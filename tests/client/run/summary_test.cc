@@ -68,6 +68,20 @@ TEST(SummaryTest, CountsWhatABurstLeftWaitingAndDropped) {
   EXPECT_EQ(Line(summary, "frames"),
             "frames   0 answered, 0 skipped, 12 dropped (at most 9 at once), at most 4 waiting, "
             "0.0 s, 0.0 fps");
+  summary.queue.most_dropped = 0;  // by the robot, which had no answer to move
+  EXPECT_NE(Line(summary, "frames").find(", 12 dropped, at most"), std::string::npos);
+}
+
+TEST(SummaryTest, CountsNoMovedAnswerAsALateComputedOne) {
+  Summary summary;
+  summary.deadline_ms = 50;
+  Answer answer;
+  answer.deadline_ms = 50;
+  answer.times.compute = milliseconds(60);
+  summary.Add(answer);
+  answer.is_moved = true;
+  summary.Add(answer);
+  EXPECT_EQ(summary.late, 1);
 }
 
 TEST(SummaryTest, GivesPercentilesOfTheWholeLatency) {
