@@ -35,9 +35,10 @@ constexpr int kWholeInARow = 2;
 // several guesses the most hopeful one looks best. Those within this are left to the tries.
 constexpr double kUnproven = 1.2;
 
-// Share of a frame's time or agreement that a plan must lose before it is left, where switching
-// costs nothing.
+// What a plan must lose before it is left, where switching costs nothing: a share of a computed
+// frame's time or, on time, of the agreement in hand of one of the camera's frames.
 constexpr double kLeastLost = 0.1;
+constexpr double kLeastLostOnTime = 0.2;
 
 // Plans with hardly less agreement in hand are as good, and differ by the robot's work.
 constexpr double kAsGood = 0.005;
@@ -356,7 +357,7 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
     home_ = std::ranges::min_element(candidates_, {}, &Candidate::cost)->plan;
     return;
   }
-  const double least_lost = kLeastLost * (IsOnTime() ? 1 : home->cost);
+  const double least_lost = IsOnTime() ? kLeastLostOnTime : kLeastLost * home->cost;
   const double frames = IsOnTime() ? FramesOf(home->plan, home->prediction.latency_ms) : 1;
   const Candidate* best = nullptr;
   double most_won = 0;

@@ -192,12 +192,12 @@ TEST_F(PlanObjectiveTest, ARobotThatTracksNowAndThenLearnsWhatItsFramesTake) {
   chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 30});
   for (int i = 0; i < 20; ++i) {
     chooser.NoteAgreement(Cache(), 0, 1);
-    chooser.NoteMoved(0.2, 1, 1);
+    chooser.NoteMoved(0.6, 1, 1);
   }
   int changes = 0;
   int every = 0;
-  for (int i = 0; i < 20; ++i) {
-    chooser.SetPeriod(i % 2 == 0 ? 20 : 200);
+  for (int i = 0; i < 40; ++i) {
+    chooser.SetPeriod(i % 10 < 5 ? 20 : 200);
     const Plan plan = chooser.Choose(kDown);
     ASSERT_EQ(BaseOf(plan), Dense()) << chooser.Reason();
     changes += std::exchange(every, plan.every) != plan.every ? 1 : 0;
@@ -333,7 +333,7 @@ TEST_F(PlanObjectiveTest, FramesThatTheServerDidNotAnswerInTimeCountAsThePlans) 
 TEST_F(PlanObjectiveTest, APlansFirstFrameMayCostTheServersAnswer) {
   PlanChooser chooser = ChooserOf(SlowerRobot());
   chooser.Pursue(kOnTime);
-  before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 0.85, 1); };
+  before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 0.78, 1); };
   ASSERT_EQ(Follow(chooser, kDown, 20), Cache());
   const Plan& plan = chooser.Choose(kFast);
   ASSERT_EQ(plan.kind, Plan::Kind::kRemote) << chooser.Reason();
