@@ -23,6 +23,8 @@ namespace {
 constexpr std::chrono::milliseconds kHeadStart(500);
 // How long a better server must have been ready for before the robot goes back to it.
 constexpr std::chrono::seconds kProven(5);
+// And how lately it must have been heard: it says that it lives twice a second.
+constexpr std::chrono::milliseconds kHeardOf(700);
 constexpr int kMostConnected = 2;
 
 // The machine's name, and which of its robots.
@@ -212,6 +214,7 @@ bool ServerPeer::IsBetterReady() const {
     const bool has_plans = robot_profile_.empty() || server->schedule;
     if (server->has_model() && has_plans && server->ready_since &&
         server->reconnection.IsTrusted(clock_.Now()) &&
+        server->channel->statistics().silence < kHeardOf &&
         clock_.Now() >= *server->ready_since + kProven) {
       return true;
     }

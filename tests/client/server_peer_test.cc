@@ -246,6 +246,22 @@ TEST_F(TwoServersTest, TheFirstIsTakenAgainOnceItHasBeenReadyForAWhile) {
   EXPECT_LE(TimeWithout(), milliseconds(100));
 }
 
+TEST_F(TwoServersTest, TheFirstIsNotTakenAgainWhileItIsSilent) {
+  MeetBoth();
+  first_.end = "the connection was lost";
+  first_.is_up = false;
+  ASSERT_LE(TimeWithout(), milliseconds(100));
+  first_.end.clear();
+  first_.is_up = true;
+  Pass(milliseconds(4500));
+  first_.is_silent = true;
+  Pass(milliseconds(900));
+  EXPECT_EQ(ScheduleOf(), "second");
+  first_.is_silent = false;
+  Pass(milliseconds(1000));
+  EXPECT_EQ(ScheduleOf(), "first");
+}
+
 TEST_F(TwoServersTest, TheSecondsDeathDoesNotDisturbTheFirst) {
   MeetBoth();
   second_.end = "the connection was lost";

@@ -288,6 +288,31 @@ TEST_F(PlanObjectiveTest, NoFrameIsTrackedThatWouldBeQuickerComputedNorByAnExact
   }
 }
 
+// All answers agree, moved ones too, so plans differ by the robot's work alone.
+TEST_F(PlanObjectiveTest, ARobotReturnsToAServerTheSoonerTheMoreOfTheCamerasFramesItsOwnTake) {
+  const auto frames_alone = [this](double period_ms) {
+    PlanChooser chooser = ChooserOf(SlowerRobot());
+    chooser.Pursue(kOnTime);
+    chooser.SetPeriod(period_ms);
+    before_ = [](PlanChooser& at) {
+      at.NoteMoved(1, 1, 1);
+      for (const Plan& plan : {Cache(), Jpeg(true), Jpeg(false)}) at.NoteAgreement(plan, 1, 1);
+    };
+    EXPECT_EQ(Follow(chooser, kDown, 50).kind, Plan::Kind::kLocal);
+    constexpr int kMoreThanATry = 5;
+    int frames = 0;
+    for (int with_server = 0; with_server < kMoreThanATry && frames < 1000; ++frames) {
+      const bool has_server = Follow(chooser, kFast, 1).kind != Plan::Kind::kLocal;
+      with_server = has_server ? with_server + 1 : 0;
+    }
+    return frames - kMoreThanATry;
+  };
+  const int slow = frames_alone(1000);
+  const int quick = frames_alone(10);
+  EXPECT_LE(quick, slow / 2);
+  EXPECT_GT(slow, 10);
+}
+
 // A plan wins or loses .02 for ten frames in turn; its rival's first frame is late.
 TEST_F(PlanObjectiveTest, DoesNotSwitchForLessAgreementThanSwitchingCosts) {
   PlanChooser chooser = ChooserOf(SlowerRobot());
