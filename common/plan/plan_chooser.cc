@@ -348,7 +348,8 @@ double PlanChooser::CostToBegin(const Candidate& candidate) const {
 double PlanChooser::FramesOf(const Plan& plan, double latency_ms) const {
   if (!IsOnTime()) return plan.every;
   const PlanEvidence::Pace pace = PaceOf(plan);
-  return std::max<double>(plan.every, (latency_ms + pace.between_ms) / pace.period_ms);
+  const double takes_ms = evidence_.PercentileMs(plan, latency_ms, 50);
+  return std::max<double>(plan.every, (takes_ms + pace.between_ms) / pace.period_ms);
 }
 
 void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
@@ -600,9 +601,9 @@ std::string PlanChooser::TextOf(const Candidate& planned, const Candidate* other
   const auto assumed = [this](const Candidate& candidate) {
     return evidence_.IsAgreementKnown(candidate.plan) ? "" : ", agreement assumed";
   };
-  std::string text = fmt::format("{}: {} in hand at {:g} ms (p95 {:.0f}{})", ToText(planned.plan),
-                                 ShareText(in_hand(planned)), goal_.deadline_ms,
-                                 evidence_.P95Ms(planned.plan, planned_ms), assumed(planned));
+  std::string text = fmt::format(
+      "{}: {} in hand at {:g} ms (p95 {:.0f}{})", ToText(planned.plan), ShareText(in_hand(planned)),
+      goal_.deadline_ms, evidence_.PercentileMs(planned.plan, planned_ms, 95), assumed(planned));
   if (other == nullptr) return text;
   const double late =
       evidence_.Late(other->plan, other->prediction.latency_ms, PaceOf(other->plan));

@@ -194,7 +194,8 @@ class PlanChooser {
   // What a frame of the plan costs in the mean if a computed one takes so long.
   double Cost(const Plan& plan, double latency_ms) const;
   Prediction OfFirstFrame(const Plan& plan) const;
-  // To how many of the camera's frames there is one by the plan that is computed and takes so long.
+  // To how many of the camera's frames there is one by the plan that is computed and predicted to
+  // take so long.
   double FramesOf(const Plan& plan, double latency_ms) const;
   // What a plan's first frame costs beyond a later one.
   double CostToBegin(const Candidate& candidate) const;

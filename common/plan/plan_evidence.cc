@@ -218,11 +218,11 @@ double PlanEvidence::Late(const Plan& plan, double predicted_ms, const Pace& pac
   return static_cast<double>(late) / static_cast<double>(ratios.size());
 }
 
-double PlanEvidence::P95Ms(const Plan& plan, double predicted_ms) const {
+double PlanEvidence::PercentileMs(const Plan& plan, double predicted_ms, size_t percent) const {
   std::vector<double> ratios = RatiosOf(plan);
-  const auto p95 = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) * 95 / 100);
-  std::ranges::nth_element(ratios, p95);
-  return *p95 * predicted_ms;
+  const auto at = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) * percent / 100);
+  std::ranges::nth_element(ratios, at);
+  return *at * predicted_ms;
 }
 
 double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& pace) const {

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_PLAN_PLAN_EVIDENCE_H_
 
 #include <array>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <string>
@@ -93,7 +94,8 @@ class PlanEvidence {
   };
   // Of frames that are computed, and predicted to take so long from then on.
   double Late(const Plan& plan, double predicted_ms, const Pace& pace) const;
-  double P95Ms(const Plan& plan, double predicted_ms) const;
+  // REQUIRES: percent <= 100.
+  double PercentileMs(const Plan& plan, double predicted_ms, size_t percent) const;
   // The expected agreement of what is in hand at a frame's deadline: the plan's answer or, if that
   // is late or the robot was busy with an older frame, one moved from that, or from one before.
   double InHand(const Plan& plan, double predicted_ms, const Pace& pace) const;

@@ -203,7 +203,7 @@ TEST(PlanEvidenceTest, AnAnswerAgreesLessTheFartherItIsMoved) {
 TEST(PlanEvidenceTest, FiveOfAHundredFramesTakeLonger) {
   PlanEvidence evidence;
   for (int i = 1; i <= 100; ++i) evidence.NoteTaken(Plan::Kind::kSplit, i, i);
-  EXPECT_DOUBLE_EQ(evidence.P95Ms(Split(3, true), 10), 950);
+  EXPECT_DOUBLE_EQ(evidence.PercentileMs(Split(3, true), 10, 95), 950);
 }
 
 TEST(PlanEvidenceTest, APlanThatWasNeverFollowedHasTheTimesOfItsKind) {
