@@ -111,7 +111,7 @@ class MpiStrangersTest : public ApartTest {
   }
 
   bool IsEmptySoon() const {
-    const auto until = steady_clock::now() + milliseconds(5000);
+    const auto until = steady_clock::now() + milliseconds(20000);
     while (!fs::is_empty(place_) && steady_clock::now() < until) {
       std::this_thread::sleep_for(milliseconds(20));
     }

@@ -122,7 +122,7 @@ TEST_F(SessionTest, AScheduleIsSentWhileFramesAreServed) {
   world.AnswerUntilReady();
   const auto expect_next = [&](bool is_rough, const std::string& text) {
     std::optional<message::Schedule> schedule;
-    for (int i = 0; i < 2000 && !schedule; ++i) {
+    for (int i = 0; i < 20000 && !schedule; ++i) {
       world.Answer();
       world.TakeTurns(5);
       std::this_thread::sleep_for(milliseconds(1));

@@ -23,7 +23,7 @@ namespace cacheinf {
 
 using Arguments = std::vector<std::string>;
 
-inline constexpr std::chrono::milliseconds kLong(30000);
+inline constexpr std::chrono::milliseconds kLong(100000);
 
 inline const std::map<std::string, std::string> kEnvironment = {
     {"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
