@@ -282,8 +282,11 @@ void ServerPeer::NoteLoss(Server& server) {
   }
   const bool has_other = std::ranges::any_of(
       servers_, [&](const auto& other) { return other.get() != &server && other->has_model(); });
-  LogWarning(fmt::format("the server is lost{}, the robot {}: {}", At(server),
-                         has_other ? "has another" : "answers alone", server.connection->fault()));
+  const std::string what = current_ != nullptr
+                               ? fmt::format("another server is lost{}", At(server))
+                               : fmt::format("the server is lost{}, the robot {}", At(server),
+                                             has_other ? "has another" : "answers alone");
+  LogWarning(what + ": " + server.connection->fault());
   server.loss = server.connection->fault();
   server.reconnection.NoteEnd(clock_.Now(), server.connection->has_refused());
 }

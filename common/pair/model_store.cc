@@ -92,8 +92,12 @@ Graph Read(const fs::path& path) {
 void ModelStore::MakeFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder)) {
+  if (!fs::is_directory(folder, error)) {
     throw InputError(fmt::format("'{}' is not a folder for models", folder.string()));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    const std::string why = std::generic_category().message(errno);
+    throw InputError(fmt::format("models cannot be kept in '{}': {}", folder.string(), why));
   }
 }
 
@@ -225,7 +229,8 @@ void ModelStore::Incoming::Write(std::span<const uint8_t> bytes) {
   const Descriptor file(
       open(part_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (offset == 0 ? O_CREAT : 0), 0644));
   if (!file && offset == 0) {
-    throw InputError(fmt::format("there is no room for a model of {} bytes", model_.bytes));
+    const std::string why = std::generic_category().message(errno);
+    throw InputError(fmt::format("a model of {} bytes cannot be kept: {}", model_.bytes, why));
   }
   struct stat opened {};
   struct stat named {};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/config/configured_model.h"
 #include "common/config/robot_config.h"
 #include "common/config/server_link_config.h"
@@ -277,7 +278,12 @@ TEST_F(TwoServersTest, TheSecondsDeathDoesNotDisturbTheFirst) {
   second_.end = "the connection was lost";
   second_.is_up = false;
   ServerConnection* const before = current_;
+  testing::internal::CaptureStderr();
+  SetLogLevel(LogLevel::kWarning);
   Pass(milliseconds(3000));
+  SetLogLevel(LogLevel::kOff);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("another server is lost"), log.npos) << log;
   EXPECT_EQ(current_, before);
   second_.end.clear();
   second_.is_up = true;

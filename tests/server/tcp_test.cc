@@ -1,6 +1,7 @@
 // Robot and server as programs that know each other by their keys, over ZeroMQ.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -85,9 +86,8 @@ TEST_F(Tcp, ARobotHearsWhyItIsNotServedAnyMore) {
   std::this_thread::sleep_for(milliseconds(200));  // it looks whether it has made the folder
   fs::remove_all(folder_ / "models");
   Process robot(Robot(100'000'000, "outputs", ToServer() + Arguments{"--mode", "remote"}));
-  EXPECT_TRUE(robot.HasPrinted("answers alone: there is no room for a model of", kLong))
-      << robot.output();
-  EXPECT_TRUE(server->HasPrinted("left: there is no room", kLong)) << server->output();
+  EXPECT_TRUE(robot.HasPrinted("cannot be kept: No such file", kLong)) << robot.output();
+  EXPECT_TRUE(server->HasPrinted("cannot be kept: No such file", kLong)) << server->output();
   fs::create_directory(folder_ / "models");
   ASSERT_TRUE(AnswersCome(folder_ / "outputs.jsonl", true)) << robot.output();
   server->Signal(SIGTERM);
@@ -257,6 +257,15 @@ TEST_F(Tcp, WhatIsNotSafeIsRefused) {
   ExpectRefusal(server(with_keys + Arguments{Path("robots")}), "chmod 600");
   ExpectRefusal(RunCommand(Server(Path("robots"), {"--listen", "tcp://127.0.0.1:0", "--once"})),
                 "is not a folder for models");
+  const std::string long_name(300, 'a');
+  ExpectRefusal(RunCommand(Server(Path(long_name), {"--listen", "tcp://127.0.0.1:0", "--once"})),
+                "is not a folder for models");
+  fs::create_directory(Path("closed"));
+  fs::permissions(Path("closed"), fs::perms::owner_read | fs::perms::owner_exec);
+  // Nothing is closed to who may override it.
+  const Arguments as_user = {"/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"};
+  const Arguments closed = Server(Path("closed"), {"--listen", "tcp://127.0.0.1:0", "--once"});
+  ExpectRefusal(RunCommand(geteuid() == 0 ? as_user + closed : closed), "models cannot be kept in");
   ExpectRefusal(RunCommand(Robot(1, "outputs", {"--server", "tcp://lab:5588"})),
                 "needs --robot-key");
   ExpectRefusal(RunCommand(Robot(1, "outputs", {"--server", "tcp://lab"})),
