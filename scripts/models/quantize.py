@@ -33,7 +33,6 @@ SENSITIVITY_FRAMES = 4
 LEAST_EVIDENCE = 5  # frames
 LEAST_ROOM = 1 << 20  # bytes
 TIMED_FRAMES = 6
-ROUNDS = 7
 # What the last layers give is rounded within this, if at all: a detector's reader takes the sigmoid,
 # and beyond it all is as good as certain.
 FARTHEST_LOGIT = 6.0
@@ -76,6 +75,7 @@ def parse_arguments():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--frames", type=int, default=48)
     parser.add_argument("--most-float", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--config")
     parser.add_argument("--shape")
     parser.add_argument("--threads", type=int, default=1)
@@ -338,12 +338,12 @@ class Times:
     """Of networks in ms a frame, from rounds in which each has its turn: what disturbs the machine
     for a while disturbs all of them."""
 
-    def __init__(self, programs, files, frames):
+    def __init__(self, programs, files, frames, rounds):
         self.rounds = []
-        for number in range(ROUNDS):
+        for number in range(rounds):
             self.rounds.append([programs.time(file, frames) for file in files])
-            if number in (0, ROUNDS // 2):
-                step(f"  round {number + 1} of {ROUNDS}")
+            if number in (0, rounds // 2):
+                step(f"  round {number + 1} of {rounds}")
 
     def of(self, index):
         """(median, first and third quartile)"""
@@ -432,16 +432,16 @@ def text_of(figures):
     return f"{figures['measure']} {figures['agreement']:.4f}"
 
 
-def time_all(programs, original, tried, frames):
+def time_all(programs, original, tried, frames, rounds):
     """Adds to all that was tried what a frame takes, and what its last fp32 layer costs. Returns
     the original's times."""
-    step(f"timing the original and {len(tried)} network(s), in {ROUNDS} rounds")
-    times = Times(programs, [original] + [point["file"] for point in tried], frames)
+    step(f"timing the original and {len(tried)} network(s), in {rounds} rounds")
+    times = Times(programs, [original] + [point["file"] for point in tried], frames, rounds)
     for index, point in enumerate(tried, start=1):
         point["ms"], *point["ms_quartiles"] = times.of(index)
         point["last_layer_ms"] = times.difference(index, index - 1) if index > 1 else None
     if times.is_noisy():
-        step(f"  the machine is busy: of some network, the middle half of the {ROUNDS} times "
+        step(f"  the machine is busy: of some network, the middle half of the {rounds} times "
              f"spreads by more than {NOISY:.0%}")
     return times.of(0)
 
@@ -533,7 +533,7 @@ def write_results(best, tried, original_times, arguments):
     out = arguments.out
     table = [{key: value for key, value in point.items() if key != "file"} for point in tried]
     report = {"original_ms": original_times[0], "original_ms_quartiles": original_times[1:],
-              "rounds": ROUNDS, "target": arguments.agreement, "tried": table}
+              "rounds": arguments.rounds, "target": arguments.agreement, "tried": table}
     parts = {out: best["file"].read_bytes(),
              out.with_suffix(".svg"):
                  picture_of(tried, original_times[0], arguments.agreement).encode(),
@@ -584,13 +584,13 @@ def quantise(arguments, folder):
     timed.mkdir()
     for picture in sorted(held_out.iterdir())[:TIMED_FRAMES]:
         shutil.copy(picture, timed)
-    original_times = time_all(programs, arguments.model, tried, timed)
+    original_times = time_all(programs, arguments.model, tried, timed, arguments.rounds)
     reached = [point for point in tried if point["agreement"] >= arguments.agreement]
     best = reached[0] if reached else max(tried, key=lambda point: point["agreement"])
     check_runs_elsewhere(best["file"], Frames(calibration[:1], quantiser.model).get_next())
     write_results(best, tried, original_times, arguments)
     step(f"{arguments.out}: {text_of(best)}, {best['ms']:.2f} ms a frame where the original takes "
-         f"{original_times[0]:.2f} (medians of {ROUNDS} rounds); picture: "
+         f"{original_times[0]:.2f} (medians of {arguments.rounds} rounds); picture: "
          f"{arguments.out.with_suffix('.svg')}")
     say_costs(tried)
     for layer in best["float_layers"]:

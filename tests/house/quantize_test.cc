@@ -50,7 +50,9 @@ class QuantizeTest : public FolderTest {
         "--out",
         quantised_.string(),
         "--frames",
-        "12"};
+        "12",
+        "--rounds",
+        "1"};
     command.insert(command.end(), more.begin(), more.end());
     return RunCommand(command);
   }

@@ -121,15 +121,14 @@ inline int64_t WaitsOf(pid_t process) {
   return waits;
 }
 
-// Of the quietest of six seconds in which there is nothing to do.
-inline int64_t IdleWaitsOf(pid_t process) {
-  std::vector<int64_t> waits;
-  for (int i = 0; i < 6; ++i) {
+// Whether a second comes in which it waits less often, where there is nothing to do.
+inline bool RarelyWakes(pid_t process, int64_t waits_per_s) {
+  for (int i = 0; i < 10; ++i) {
     const int64_t before = WaitsOf(process);
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    waits.push_back(WaitsOf(process) - before);
+    if (WaitsOf(process) - before < waits_per_s) return true;
   }
-  return *std::ranges::min_element(waits);
+  return false;
 }
 
 // Waits for `count` more lines in a robot's answers, all with a server's part or all without.
