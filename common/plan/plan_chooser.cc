@@ -442,9 +442,10 @@ void PlanChooser::NoteMovingTook(FrameTimes::Time time) { moving_ms_.Add(Millise
 
 void PlanChooser::Note(const Taken& taken) {
   const double latency_ms = Milliseconds(taken.times.latency() - taken.times.waited);
-  for_tries_ += IsOnTime() ? kAsGood : kShareForTries * latency_ms;
-  Doubt();
-  evidence_.NoteFollowed(plan_);
+  const double frames = IsOnTime() ? FramesOf(plan_, prediction_.latency_ms) : 1;
+  for_tries_ += IsOnTime() ? kAsGood * frames : kShareForTries * latency_ms;
+  Doubt(static_cast<int>(std::lround(frames)));
+  evidence_.NoteFollowed(plan_, frames);
   if (taken.gave_up && taken.executed != plan_.kind && !is_first_frame_) {
     // The robot may have been in time alone, but its server was not.
     NoteRatios(std::max(latency_ms, kDeadlinesWhereGivenUp * goal_.deadline_ms),
@@ -505,17 +506,21 @@ void PlanChooser::NoteQueue(const Taken& taken) {
 }
 
 // What was bad once is worth another try.
-void PlanChooser::Doubt() {
-  if (++server_unused_ % kFramesKnown == 0) {
+void PlanChooser::Doubt(int frames) {
+  const auto is_outdated = [frames](int* unused) {
+    const int before = std::exchange(*unused, *unused + frames);
+    return *unused / kFramesKnown > before / kFramesKnown;
+  };
+  if (is_outdated(&server_unused_)) {
     queue_ms_.Forget();
     situation_.server_queue_ms /= 2;
   }
-  if (++robot_unused_ % kFramesKnown == 0) {
+  if (is_outdated(&robot_unused_)) {
     robot_.Doubt();
     situation_.robot_factor = robot_.value();
   }
   for (auto& [codec, factors] : codecs_) {
-    if (++factors.unused % kFramesKnown != 0) continue;
+    if (!is_outdated(&factors.unused)) continue;
     factors.bytes.Doubt();
     factors.robot.Doubt();
   }

@@ -28,9 +28,10 @@ namespace cacheinf {
 // cost as much as going to a better one and back, and believes no plan with the server to be a
 // little better that was never followed. Only use shows how a codec does on a scene and, on time,
 // how often the robot alone is late: a plan that may be as good is tried for two frames whenever a
-// fiftieth of all frames has paid for it or, on time, .005 of each, as plans are as good that
-// differ by no more; on credit in the beginning, when most is unknown. All costs are in
-// milliseconds or, on time, in agreement.
+// fiftieth of all frames has paid for it or, on time, .005 of each of the camera's, as plans are as
+// good that differ by no more; on credit in the beginning, when most is unknown. All costs are in
+// milliseconds or, on time, in agreement. There what is known gets older with the camera's frames,
+// as a slow robot computes few.
 //
 // Where answers move with the scene, and it is known what that takes, every second or third frame
 // may be computed by a plan, and the others get its answer, moved: latency, agreement and work are
@@ -201,7 +202,7 @@ class PlanChooser {
   double CostToBegin(const Candidate& candidate) const;
   void ChooseHome(const std::vector<Candidate>& last);
   const Candidate* WorthTrying();
-  void Doubt();
+  void Doubt(int frames);
   void NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole);
   double MsOfKnownWork(const Taken& taken, const Prediction& expected, bool is_whole) const;
   void NoteRatios(double latency_ms, double of_known_work_ms);

@@ -14,7 +14,6 @@ constexpr size_t kRatiosKept = 100;
 constexpr int kFramesRemembered = 300;
 // What a sample's weight is still worth after another one of weight 1: the last seven count.
 constexpr double kAfterAnother = 0.85;
-const double kAfterAFrame = std::exp(-1.0 / kFramesRemembered);
 constexpr double kMostOfBeginning = 4;    // samples as which it counts
 constexpr double kTrialsRemembered = 16;  // of weight 1
 constexpr double kOldest = 63;            // frames; an older answer agrees no less
@@ -71,10 +70,11 @@ void PlanEvidence::Samples::Add(double agreement, double more) {
   unknown *= kept;
 }
 
-void PlanEvidence::Samples::GetOlder() {
-  sum *= kAfterAFrame;
-  weight *= kAfterAFrame;
-  unknown = 1 - (1 - unknown) * kAfterAFrame;
+void PlanEvidence::Samples::GetOlder(double frames) {
+  const double kept = std::exp(-frames / kFramesRemembered);
+  sum *= kept;
+  weight *= kept;
+  unknown = 1 - (1 - unknown) * kept;
 }
 
 void PlanEvidence::NoteTaken(Plan::Kind kind, double ratio, double ratio_of_known_work) {
@@ -125,13 +125,16 @@ double PlanEvidence::moved() const {
   return std::pow(moved_.agreement.Mean(kUnknownMoved), 1 / moved_.root.Mean(1));
 }
 
-void PlanEvidence::NoteFollowed(const Plan& plan) {
+void PlanEvidence::NoteFollowed(const Plan& plan, double frames) {
   for (Times& times : times_) {
-    if (++times.unused == kFramesRemembered) times = {.unused = times.unused};
+    const double before = std::exchange(times.unused, times.unused + frames);
+    if (before < kFramesRemembered && times.unused >= kFramesRemembered) {
+      times = {.unused = times.unused};
+    }
   }
   const std::string followed = WayOf(plan);
   for (auto& [way, samples] : samples_) {
-    if (way != followed) samples.GetOlder();
+    if (way != followed) samples.GetOlder(frames);
   }
 }
 

@@ -58,8 +58,9 @@ class PlanEvidence {
   // its answer agrees by all or nothing.
   void NoteMoved(double agreement, double weight, int frames);
 
-  // A frame followed this plan: what is known of all others is a frame older.
-  void NoteFollowed(const Plan& plan);
+  // So many of the camera's frames followed this plan: what is known of all others is older by
+  // them.
+  void NoteFollowed(const Plan& plan, double frames = 1);
 
   // Takes over what was noted before, and what was assumed where nothing is here.
   void GoOnFrom(const PlanEvidence& before);
@@ -111,7 +112,7 @@ class PlanEvidence {
   struct Times {
     std::deque<Ratio> ratios = Unknown();
     size_t unknown = ratios.size();  // the first of them
-    int unused = 0;                  // frames
+    double unused = 0;               // frames
 
     static std::deque<Ratio> Unknown();
   };
@@ -125,7 +126,7 @@ class PlanEvidence {
     double unknown = 1;  // a share of the beginning's weight
 
     void Add(double agreement, double more);
-    void GetOlder();
+    void GetOlder(double frames);
     double Mean(double beginning, double its_weight = 1) const {
       const double of_beginning = unknown * its_weight;
       return (of_beginning * beginning + sum) / (of_beginning + weight);

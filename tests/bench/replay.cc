@@ -131,7 +131,7 @@ std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
     const AnsweredFrame* newest = nullptr;
     for (const AnsweredFrame& answer : answers) {
       if (answer.answered_ms > CapturedMs(frame) + deadline_ms) break;
-      if (answer.captured > frame) continue;
+      if (answer.captured > frame || (move && answer.cost.is_moved)) continue;
       if (newest == nullptr || answer.captured >= newest->captured) newest = &answer;
     }
     if (newest == nullptr) newest = &answers.front();

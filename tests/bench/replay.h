@@ -142,9 +142,9 @@ double WeightOf(const AnswerContent& answer, const AnswerContent& dense);
 using Mover = std::function<SharedContent(const SharedContent& answer, int64_t from, int64_t to)>;
 
 // What is in hand of each of the frames `deadline_ms` after its capture: of the answers that are
-// there, the last one to the newest frame that is not after it, moved to it. Without a mover it is
-// repeated. Where nothing is there yet, the first answer counts. REQUIRES: an answer; in the order
-// in which they came.
+// there, the last one to the newest frame that is not after it. With a mover it is the last one
+// computed, moved to the frame, as a robot moves it. Where nothing is there yet, the first answer
+// counts. REQUIRES: an answer; in the order in which they came.
 std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
                                   const CameraFrames& frames, double deadline_ms,
                                   const Mover& move = {});

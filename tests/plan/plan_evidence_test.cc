@@ -232,7 +232,8 @@ TEST(PlanEvidenceTest, TenFramesShowTheTimesOfAKind) {
 TEST(PlanEvidenceTest, TimesOfAKindThatIsNotUsedAreForgotten) {
   PlanEvidence evidence;
   NoteMany(evidence, Plan::Kind::kRemote, 3, 3);
-  for (int i = 0; i < 299; ++i) evidence.NoteFollowed(Local(true));
+  for (int i = 0; i < 100; ++i) evidence.NoteFollowed(Local(true));
+  evidence.NoteFollowed(Local(true), /*frames=*/199);
   EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, kPace), 1);
   evidence.NoteFollowed(Local(true));
   EXPECT_DOUBLE_EQ(evidence.Late(Remote("raw", true), 50, kPace), 0.1);
@@ -264,7 +265,7 @@ TEST(PlanEvidenceTest, AWayThatAClipHasShownGetsBackToThat) {
   PlanEvidence next;
   next.GoOnFrom(evidence);
   EXPECT_EQ(next.Agreement(jpeg), evidence.Agreement(jpeg));
-  for (int i = 0; i < 3000; ++i) next.NoteFollowed(Local(false));
+  for (int i = 0; i < 30; ++i) next.NoteFollowed(Local(false), /*frames=*/100);
   EXPECT_NEAR(next.Agreement(jpeg), begun, 1e-3);
 }
 

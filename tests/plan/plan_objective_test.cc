@@ -255,6 +255,33 @@ TEST_F(PlanObjectiveTest, OnTimeTriesCostASmallShareOfWhatIsInHand) {
   EXPECT_GE(lost, 0.004) << tried << " frames";
 }
 
+// An answer by JPEG takes 35 ms, by the other quality too long by a little.
+TEST_F(PlanObjectiveTest, OnTimePlansAreTriedTheMoreOftenTheMoreFramesTheCameraGives) {
+  const auto tries = [this](double period_ms) {
+    ProfilePair pair = SlowerRobot();
+    ProfiledCodec other = pair.robot.codecs.front();
+    other.codec = "jpeg:50";
+    other.encode_ms += 10;
+    pair.robot.codecs.push_back(other);
+    PlanChooser chooser = ChooserOf(pair);
+    chooser.Pursue({.objective = Objective::kOnTime, .deadline_ms = 40});
+    chooser.SetPeriod(period_ms);
+    for (int i = 0; i < 200; ++i) chooser.NoteMoved(0.01, 1, 1);
+    before_ = [](PlanChooser& at) {
+      for (const Plan& plan : {Cache(), Jpeg(true)}) at.NoteAgreement(plan, 0.1, 1);
+      at.NoteAgreement(Jpeg(false), 0.6, 5);
+    };
+    int count = 0;
+    for (int frame = 0; frame < 1200; ++frame) {
+      count += Follow(chooser, kFast, 1).codec == other.codec ? 1 : 0;
+    }
+    return count;
+  };
+  const int seldom = tries(1000);
+  EXPECT_GT(seldom, 0);
+  EXPECT_GE(tries(10), seldom * 3 / 2);
+}
+
 // What a frame leaves to do once its answer is there delays the next one, and answers that are
 // moved long before they are due are older.
 TEST_F(PlanObjectiveTest, OnTimeAPromiseCountsWhatKeepsTheRobotAndHowEarlyAnswersAreMoved) {

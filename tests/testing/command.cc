@@ -1,9 +1,11 @@
 #include "tests/testing/command.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -45,6 +47,7 @@ CommandResult RunInChild(const std::vector<std::string>& arguments, const Run& r
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     Redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     Redirect(out_file.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
     Redirect(error_file.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);

@@ -1,6 +1,7 @@
 #include "tests/testing/process.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ Process::Process(const std::vector<std::string>& words,
   id_ = fork();
   if (id_ < 0) throw std::runtime_error("fork failed");
   if (id_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves nothing that runs
     const int nothing = open("/dev/null", O_RDONLY);
     const int output = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (nothing < 0 || output < 0) _exit(126);
