@@ -138,9 +138,10 @@ class InTimeTest : public FolderTest {
       moved += own->second.has_moved;
       first_ms.push_back(Milliseconds(*own->second.first));
     }
-    // What this machine does besides may cost a frame its answer or its time.
+    // What this machine does besides may cost a frame its answer or its time; and a robot that
+    // begins has no answer to move yet.
     const int64_t unanswered = answered_.rbegin()->first - first_in_time + 1 - count;
-    EXPECT_LE(unanswered, queue_.count().dropped);
+    EXPECT_LE(unanswered, queue_.count().dropped + loop_.dropped());
     EXPECT_LE(unanswered, count / 10);
     if (kills >= 10) {
       EXPECT_GT(moved, 0) << "after few kills all may be in time";
