@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <mutex>
 #include <random>
 #include <sstream>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "client/reconnection.h"
@@ -26,6 +30,7 @@ constexpr std::chrono::seconds kProven(5);
 // And how lately it must have been heard: it says that it lives twice a second.
 constexpr std::chrono::milliseconds kHeardOf(700);
 constexpr int kMostConnected = 2;
+constexpr std::chrono::milliseconds kBetweenTries(20);  // to connect
 
 // The machine's name, and which of its robots.
 std::string NameOf(const std::string& robot) {
@@ -81,6 +86,48 @@ void CheckServerLink(const ServerLinkConfig& config) {
   (void)ParseEmulation(config.emulate);
 }
 
+// Connects on a thread of its own, whose channel then tells the server that the robot lives: a
+// robot may be busy with a frame, or wait for its camera, for longer than a server hears nothing.
+class ServerPeer::Meeting {
+ public:
+  using Open = std::function<std::unique_ptr<Channel>(std::unique_ptr<Link> link)>;
+
+  // The connector must outlive this, and be left to it.
+  Meeting(LinkConnector& connector, Open open)
+      : connector_(connector), open_(std::move(open)), thread_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested() && !Try()) std::this_thread::sleep_for(kBetweenTries);
+        }) {}
+
+  // Returns the channel once, when it stands; null until then.
+  std::unique_ptr<Channel> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::move(channel_);
+  }
+
+  // Why it does not stand yet.
+  std::string problem() const {
+    const std::lock_guard lock(mutex_);
+    return problem_;
+  }
+
+ private:
+  bool Try() {
+    std::unique_ptr<Link> link = connector_.Poll();
+    std::unique_ptr<Channel> channel = link ? open_(std::move(link)) : nullptr;
+    const std::lock_guard lock(mutex_);
+    problem_ = connector_.problem();
+    channel_ = std::move(channel);
+    return channel_ != nullptr;
+  }
+
+  LinkConnector& connector_;
+  const Open open_;
+  mutable std::mutex mutex_;  // of what follows but the thread
+  std::unique_ptr<Channel> channel_;
+  std::string problem_;
+  std::jthread thread_;
+};
+
 // One of the list.
 struct ServerPeer::Server {
   explicit Server(uint64_t named) : token(named), reconnection(named) {}
@@ -89,7 +136,8 @@ struct ServerPeer::Server {
   // Of its own, since two addresses may lead to one server, which keeps one link of a token.
   const uint64_t token;
   std::unique_ptr<LinkConnector> connector;  // unless there is another way to connect
-  ConnectToServer connect;
+  ConnectToServer connect;                   // where it is not met on a thread
+  std::unique_ptr<Meeting> meeting;          // while there is no connection over TCP
   std::unique_ptr<Channel> channel;
   std::optional<ServerConnection> connection;
   WireVersions speaks = kWire;  // on the next connection
@@ -125,7 +173,7 @@ ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const
     Server& server = *servers_.back();
     if (address.is_tcp()) server.address = address.endpoint();
     server.connector = std::make_unique<LinkConnector>(address);
-    server.connect = [&server] { return server.connector->Poll(); };
+    if (!address.is_tcp()) server.connect = [&server] { return server.connector->Poll(); };
   }
 }
 
@@ -229,6 +277,7 @@ void ServerPeer::LetGo(Server& server) {
     past_sent_bytes_ += ended.sent.wire;
     past_received_bytes_ += ended.received.wire;
   }
+  server.meeting.reset();
   server.connection.reset();
   server.channel.reset();
   server.ready_since.reset();
@@ -254,13 +303,30 @@ void ServerPeer::HearNext(Server& server) {
   if (current_ != nullptr) LogInfo("another server is ready" + At(server));
 }
 
-void ServerPeer::Connect(Server& server) {
-  std::unique_ptr<Link> link = server.connect();
-  if (!link) return ReportProblem(server);
-  server.problem.clear();
+std::unique_ptr<Channel> ServerPeer::Open(std::unique_ptr<Link> link) const {
   if (link_shape_) link = EmulateLink(std::move(link), *link_shape_, clock_);
-  server.channel = std::make_unique<Channel>(std::move(link), clock_);
-  if (!is_by_hand_) server.channel->StartPumping();
+  auto channel = std::make_unique<Channel>(std::move(link), clock_);
+  if (!is_by_hand_) channel->StartPumping();
+  return channel;
+}
+
+std::unique_ptr<Channel> ServerPeer::NextChannel(Server& server) const {
+  if (server.connect) {
+    std::unique_ptr<Link> link = server.connect();
+    return link ? Open(std::move(link)) : nullptr;
+  }
+  if (!server.meeting) {
+    server.meeting = std::make_unique<Meeting>(
+        *server.connector, [this](std::unique_ptr<Link> link) { return Open(std::move(link)); });
+  }
+  return server.meeting->Take();
+}
+
+void ServerPeer::Connect(Server& server) {
+  server.channel = NextChannel(server);
+  if (!server.channel) return ReportProblem(server);
+  server.meeting.reset();
+  server.problem.clear();
   message::Hello greeting = greeting_;
   greeting.speaks = server.speaks;
   greeting.token = server.token;
@@ -301,8 +367,10 @@ bool ServerPeer::Pump() {
 
 // Logs each problem once.
 void ServerPeer::ReportProblem(Server& server) {
-  if (server.connector == nullptr || server.connector->problem() == server.problem) return;
-  server.problem = server.connector->problem();
+  if (server.connector == nullptr) return;
+  std::string problem = server.meeting ? server.meeting->problem() : server.connector->problem();
+  if (problem == server.problem) return;
+  server.problem = std::move(problem);
   if (server.problem.empty()) return;
   LogWarning(current_ == nullptr ? "there is no server, the robot answers alone: " + server.problem
                                  : "another server is not there: " + server.problem);

@@ -64,8 +64,11 @@ class ServerPeer {
   std::optional<ChannelStatistics> statistics() const;
 
  private:
+  class Meeting;
   struct Server;
 
+  std::unique_ptr<Channel> Open(std::unique_ptr<Link> link) const;
+  std::unique_ptr<Channel> NextChannel(Server& server) const;
   void LookAfter(Server& server);
   void LetGo(Server& server);
   void Connect(Server& server);

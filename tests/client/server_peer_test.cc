@@ -20,8 +20,10 @@
 #include "common/config/configured_model.h"
 #include "common/config/robot_config.h"
 #include "common/config/server_link_config.h"
+#include "common/link/address.h"
 #include "common/link/channel.h"
 #include "common/link/link.h"
+#include "common/link/zmq_link.h"
 #include "common/model/graph/graph.h"
 #include "common/pair/messages.h"
 #include "common/pair/say.h"
@@ -318,6 +320,24 @@ TEST_F(ServerPeerTest, WhatCannotBeEmulatedIsRefusedBeforeALinkIsMade) {
   ServerLinkConfig config;
   config.emulate = "5x,";
   EXPECT_NE(RefusalOf([&] { CheckServerLink(config); }).find("no link such as"), std::string::npos);
+}
+
+// A robot that takes longer for a frame than its server's patience with one that says nothing.
+TEST_F(ServerPeerTest, ARobotThatLooksSeldomMeetsItsServer) {
+  ZmqListener listener(ParseLinkAddress("--listen", "tcp://127.0.0.1:0", {}));
+  ServerLinkConfig config;
+  config.address = "tcp://127.0.0.1:" + std::to_string(listener.port());
+  const SteadyClock clock;
+  ServerPeer peer(config, graph_, clock);
+  EXPECT_EQ(peer.Poll(), nullptr);
+  std::unique_ptr<Link> link = listener.Accept(seconds(20));
+  ASSERT_NE(link, nullptr);
+  Channel server(std::move(link), clock);
+  server.StartPumping();
+  std::this_thread::sleep_for(milliseconds(2000));
+  EXPECT_EQ(server.fault(), "");
+  ASSERT_NE(peer.Poll(), nullptr);
+  EXPECT_EQ(Received(server).kind, static_cast<uint8_t>(message::Kind::kHello));
 }
 
 // And after the third time it has no part in frames before it has been there for a while.
