@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -112,10 +113,17 @@ class ServerPeer::Meeting {
 
  private:
   bool Try() {
-    std::unique_ptr<Link> link = connector_.Poll();
-    std::unique_ptr<Channel> channel = link ? open_(std::move(link)) : nullptr;
+    std::unique_ptr<Channel> channel;
+    std::string problem;
+    try {
+      std::unique_ptr<Link> link = connector_.Poll();
+      if (link) channel = open_(std::move(link));
+      problem = connector_.problem();
+    } catch (const std::exception& error) {  // the system gives no thread, or no memory
+      problem = error.what();
+    }
     const std::lock_guard lock(mutex_);
-    problem_ = connector_.problem();
+    problem_ = std::move(problem);
     channel_ = std::move(channel);
     return channel_ != nullptr;
   }
