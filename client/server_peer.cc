@@ -143,9 +143,9 @@ struct ServerPeer::Server {
   std::string address;  // empty: within the process
   // Of its own, since two addresses may lead to one server, which keeps one link of a token.
   const uint64_t token;
-  std::unique_ptr<LinkConnector> connector;  // unless there is another way to connect
-  ConnectToServer connect;                   // where it is not met on a thread
-  std::unique_ptr<Meeting> meeting;          // while there is no connection over TCP
+  ConnectToServer connect;                   // or
+  std::unique_ptr<LinkConnector> connector;  // on a thread
+  std::unique_ptr<Meeting> meeting;          // by it, while there is no connection
   std::unique_ptr<Channel> channel;
   std::optional<ServerConnection> connection;
   WireVersions speaks = kWire;  // on the next connection
@@ -181,7 +181,6 @@ ServerPeer::ServerPeer(const ServerLinkConfig& config, const Graph& graph, const
     Server& server = *servers_.back();
     if (address.is_tcp()) server.address = address.endpoint();
     server.connector = std::make_unique<LinkConnector>(address);
-    if (!address.is_tcp()) server.connect = [&server] { return server.connector->Poll(); };
   }
 }
 

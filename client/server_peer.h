@@ -32,7 +32,7 @@ using ConnectToServers = std::vector<ConnectToServer>;
 // the list that can, and the next one, which is kept ready to take over: it has the model, and its
 // schedule is known. Connects to them again and again (reconnection.h) and notices when one is
 // lost. Goes back to a server earlier in the list once that has been ready for a while. Logs one
-// sentence for each change. Connects over TCP on threads of its own, so it may be called seldom.
+// sentence for each change. Connects on threads of its own, so it may be called seldom.
 class ServerPeer {
  public:
   // `connect` takes the place of the configured addresses, as for servers within the process.
