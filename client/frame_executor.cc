@@ -526,9 +526,10 @@ std::string FrameExecutor::WhyNotFollow(const Plan& plan) const {
 
 bool FrameExecutor::MayUseServer() {
   if (!HasServer()) return false;
-  // By arithmetic alone; what else there is, a schedule's reader has left out.
-  std::string why_not =
-      WhyNotExact({.kind = Plan::Kind::kRemote, .codec = "raw"}, connection_->arithmetic());
+  const Plan plan = {.kind = Plan::Kind::kRemote, .codec = "raw"};
+  // The reader of the schedule has said so.
+  if (!WhyNotExact(plan, "").empty()) return false;
+  std::string why_not = WhyNotExact(plan, connection_->arithmetic());
   if (why_not == why_without_server_) return why_not.empty();
   why_without_server_ = std::move(why_not);
   if (why_without_server_.empty()) return true;
