@@ -1,6 +1,8 @@
 #include "common/base/program.h"
 
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <exception>
 #include <iostream>
 
@@ -16,8 +18,27 @@ constexpr int kExitSignal = 128;  // as shells have it
 
 std::atomic<bool> stop = false;
 std::atomic<int> stopped_by = SIGTERM;
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+std::atomic<int64_t> stopped_at_ms = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<int64_t>::is_always_lock_free,
               "set by a signal handler");
+
+// As timeout(1) does, and a terminal whose whole group gets a signal, too.
+constexpr int64_t kSentTwiceMs = 1000;
+
+void OnSignal(int number) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t now_ms = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  if (!stop) {
+    stopped_at_ms = now_ms;
+    stopped_by = number;
+    stop = true;
+  } else if (now_ms - stopped_at_ms > kSentTwiceMs) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+}
 
 }  // namespace
 
@@ -40,11 +61,7 @@ int RunProgram(std::string_view name, const std::function<int()>& run) {
 
 const std::atomic<bool>& StopOnSignals() {
   struct sigaction action = {};
-  action.sa_handler = [](int number) {
-    stopped_by = number;
-    stop = true;
-  };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  action.sa_handler = OnSignal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup = {};

@@ -13,8 +13,9 @@ namespace cacheinf {
 // InputError.
 int RunProgram(std::string_view name, const std::function<int()>& run);
 
-// From now on the first SIGINT, SIGTERM or SIGHUP sets the result, and the second of a kind ends
-// the program. SIGHUP stays ignored where it is, as under nohup.
+// From now on the first SIGINT, SIGTERM or SIGHUP sets the result, and one that comes more than a
+// second later ends the program: some who send one send it twice. SIGHUP stays ignored where it is,
+// as under nohup.
 const std::atomic<bool>& StopOnSignals();
 
 }  // namespace cacheinf

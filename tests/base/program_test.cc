@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "common/base/error.h"
 #include "common/base/failure.h"
@@ -49,6 +51,21 @@ TEST(ProgramDeathTest, SignalsStopAProgramAndNameTheExitCode) {
     EXPECT_EXIT(StopBy(signal), testing::ExitedWithCode(128 + signal), "stopped");
   }
   EXPECT_EXIT(StopBy(SIGHUP, /*is_ignored=*/true), testing::ExitedWithCode(0), "") << "nohup";
+}
+
+// Exits with what was left to do, unless one of these signals ends it before.
+void StopAgainAfter(std::chrono::milliseconds pause) {
+  (void)StopOnSignals();
+  std::raise(SIGTERM);
+  std::this_thread::sleep_for(pause);
+  std::raise(SIGTERM);
+  std::_Exit(3);
+}
+
+TEST(ProgramDeathTest, ASignalThatIsSentTwiceAtOnceCountsOnce) {
+  EXPECT_EXIT(StopAgainAfter(std::chrono::milliseconds(0)), testing::ExitedWithCode(3), "");
+  EXPECT_EXIT(StopAgainAfter(std::chrono::milliseconds(1100)), testing::KilledBySignal(SIGTERM),
+              "");
 }
 
 }  // namespace
