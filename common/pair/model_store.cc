@@ -8,7 +8,9 @@
 #include <xxhash.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <span>
@@ -95,10 +97,15 @@ void ModelStore::MakeFolder(const fs::path& folder) {
   if (!fs::is_directory(folder, error)) {
     throw InputError(fmt::format("'{}' is not a folder for models", folder.string()));
   }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+  // Tried, as access(2) allows root what a file system does not.
+  std::string probe = (folder / "probe-XXXXXX").string();
+  const int file = mkstemp(probe.data());
+  if (file < 0) {
     const std::string why = std::generic_category().message(errno);
     throw InputError(fmt::format("models cannot be kept in '{}': {}", folder.string(), why));
   }
+  close(file);
+  unlink(probe.c_str());
 }
 
 ModelStore::ModelStore(fs::path folder, MakeBackend make_backend, Tune tune, bool trusts_robots)
