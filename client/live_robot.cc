@@ -210,7 +210,7 @@ std::string LiveRobot::Measuring() {
 }
 
 std::optional<Frame> LiveRobot::Next() {
-  (void)Rest();
+  if (!HasNext()) (void)Rest();
   std::optional<Frame> frame = loop_.Next(*robot_);
   Wake();
   return frame;
@@ -261,6 +261,7 @@ void LiveRobot::Handle(const Frame& frame, Progress& progress) {
   progress.step = FrameStep::kRefresh;
   Refresh(frame, answer);
   if (trial_) trial_->Offer(robot_->model_picture(), frame.picture, robot_->fit());
+  trial_steps_left_ = robot_->state().stage_count();
 }
 
 // Returns whether the robot has begun with the frame. One that the model cannot take is skipped,
@@ -322,13 +323,14 @@ void LiveRobot::BeginSample(const Answer& answer) {
                  decision != nullptr && decision->kind == FrameDecision::Kind::kWhole,
                  robot_->sees_moved(), answer.content, robot_->outputs(), robot_->model_picture(),
                  robot_->seen_picture(), robot_->fit()});
-  while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue())) {
+  while (guard_->is_open() && (!source_.is_live() || guard_->is_overdue()) && !observer_.IsOver()) {
     StepGuard();
     if (source_.is_live()) LookAround();
   }
 }
 
 bool LiveRobot::TakeIdleStep() {
+  if (observer_.IsOver()) return false;
   if (guard_ && guard_->is_open()) {
     StepGuard();
     return true;
@@ -336,8 +338,10 @@ bool LiveRobot::TakeIdleStep() {
   return robot_->StandBy() || StepTrial();
 }
 
+// For a record it takes as long as a dense frame at most, so that no frame waits for longer.
 bool LiveRobot::StepTrial() {
-  if (!trial_) return false;
+  if (!trial_ || (!source_.is_live() && trial_steps_left_ == 0)) return false;
+  if (trial_steps_left_ > 0) --trial_steps_left_;
   guard_clock_.EndWait();
   const bool is_taken = trial_->Step();
   (void)guard_clock_.Now();

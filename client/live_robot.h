@@ -152,6 +152,7 @@ class LiveRobot {
 
   // The same one throughout, though a lost GPU replaces what is behind it.
   const Robot& robot() const { return *robot_; }
+  Robot& robot() { return *robot_; }
   // Without the GPU once that is lost.
   const RobotConfig& config() const { return config_; }
   const Guard* guard() const { return guard_ ? &*guard_ : nullptr; }
@@ -188,6 +189,7 @@ class LiveRobot {
   std::map<std::string, IdleProfile> profiles_;
   std::optional<Guard> guard_;
   std::unique_ptr<PlanTrial> trial_;  // if there are plans to choose from
+  size_t trial_steps_left_ = 0;       // before the next frame of a record
   ReuseTiming timing_;
   IdleProfile* measuring_ = nullptr;  // while the robot rests
   int width_ = 0;                     // of the last frame
