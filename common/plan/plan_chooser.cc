@@ -31,8 +31,9 @@ constexpr double kNearlyAll = 0.95;
 // So many whole frames in a row are no accident, although results are kept.
 constexpr int kWholeInARow = 2;
 
-// How much longer than predicted a plan with the server may take that was never followed: of
-// several guesses the most hopeful one looks best. Those within this are left to the tries.
+// How much longer than predicted a plan with the server may take as long as none with its kind of
+// codec was followed: of several guesses the most hopeful one looks best. Those within this are
+// left to the tries.
 constexpr double kUnproven = 1.2;
 
 // What a plan must lose before it is left, where switching costs nothing: a share of a computed
@@ -104,7 +105,9 @@ PlanChooser::PlanChooser(const Profile& robot, const Profile& server, Nearby nea
       frames_unseen_(kFramesTrusted) {
   situation_.robot_work = situation_.server_work = kHopedWork;
   for (const ProfiledCodec& codec : robot.codecs) {
-    codecs_[codec.codec].unused = kFramesKnown;
+    CodecFactors& factors = codecs_[codec.codec];
+    factors.kind = ParsePictureCodec(codec.codec).kind;
+    factors.unused = kFramesKnown;
     const auto [agreement, weight] = codec.judged;
     evidence_.Assume({.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec.codec}, agreement,
                      std::min(weight, kMostFromClip));
@@ -260,7 +263,7 @@ Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) cons
   Prediction prediction = model.Predict(plan);
   if (plan.kind == Plan::Kind::kSplit) prediction.latency_ms *= split_.value();
   if (plan.kind == Plan::Kind::kRemote && model.is_linked()) {
-    const CodecFactors& factors = codecs_.at(plan.codec);
+    const CodecFactors& factors = FactorsOf(plan.codec);
     const double more_bytes = (factors.bytes.value() - 1) * prediction.up_bytes;
     const double more_link_ms = model.situation().LinkMs(Side::kServer, more_bytes);
     const double more_robot_ms = (factors.robot.value() - 1) * prediction.robot_ms;
@@ -280,7 +283,17 @@ const PlanChooser::Candidate* PlanChooser::Find(const Plan& plan,
 
 bool PlanChooser::IsProven(const Plan& plan) const {
   if (plan.kind == Plan::Kind::kLocal) return true;
-  return plan.kind == Plan::Kind::kSplit ? is_split_proven_ : codecs_.at(plan.codec).is_proven;
+  return plan.kind == Plan::Kind::kSplit ? is_split_proven_ : FactorsOf(plan.codec).is_proven;
+}
+
+const PlanChooser::CodecFactors& PlanChooser::FactorsOf(const std::string& codec) const {
+  const CodecFactors* of = &codecs_.at(codec);
+  if (of->is_proven) return *of;
+  for (const auto& [name, other] : codecs_) {
+    if (other.kind != of->kind || !other.is_proven) continue;
+    if (!of->is_proven || other.unused < of->unused) of = &other;
+  }
+  return *of;
 }
 
 void PlanChooser::KeepThoseThatAgree() {
@@ -535,6 +548,9 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
   const double link_ms =
       expected.link_ms + situation_.LinkMs(Side::kServer, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);
+  const CodecFactors& until_now = FactorsOf(plan_.codec);
+  factors.bytes.GoOnFrom(until_now.bytes);
+  factors.robot.GoOnFrom(until_now.robot);
   factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
   factors.robot.Note(Milliseconds(times.latency() - times.waited - times.waiting),
                      expected.robot_ms);
@@ -549,6 +565,8 @@ void PlanChooser::Factor::Note(double measured, double predicted) {
   last_.Add(std::clamp(value_ * measured / predicted, kLeastFactor, kMostFactor));
   value_ = last_.count() < fewest_ ? std::min(value_, last_.last()) : last_.value();
 }
+
+void PlanChooser::Factor::GoOnFrom(const Factor& before) { value_ = before.value_; }
 
 void PlanChooser::Factor::Doubt() {
   value_ = (1 + value_) / 2;

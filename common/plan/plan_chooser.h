@@ -10,6 +10,7 @@
 
 #include "common/base/frame_times.h"
 #include "common/base/objective.h"
+#include "common/codec/picture_codec.h"
 #include "common/plan/cost_model.h"
 #include "common/plan/plan.h"
 #include "common/plan/plan_evidence.h"
@@ -26,12 +27,12 @@ namespace cacheinf {
 //            followed, and the log says so once.
 // A plan's first frame may cost as much as a whole one, so it leaves a plan only once staying has
 // cost as much as going to a better one and back, and believes no plan with the server to be a
-// little better that was never followed. Only use shows how a codec does on a scene and, on time,
-// how often the robot alone is late: a plan that may be as good is tried for two frames whenever a
-// fiftieth of all frames has paid for it or, on time, .005 of each of the camera's, as plans are as
-// good that differ by no more; on credit in the beginning, when most is unknown. All costs are in
-// milliseconds or, on time, in agreement. There what is known gets older with the camera's frames,
-// as a slow robot computes few.
+// little better of whose kind of codec none was ever followed. Only use shows how a codec does on a
+// scene and, on time, how often the robot alone is late: a plan that may be as good is tried for
+// two frames whenever a fiftieth of all frames has paid for it or, on time, .005 of each of the
+// camera's, as plans are as good that differ by no more; on credit in the beginning, when most is
+// unknown. All costs are in milliseconds or, on time, in agreement. There what is known gets older
+// with the camera's frames, as a slow robot computes few.
 //
 // Where answers move with the scene, and it is known what that takes, every second or third frame
 // may be computed by a plan, and the others get its answer, moved: latency, agreement and work are
@@ -156,6 +157,8 @@ class PlanChooser {
     explicit Factor(size_t fewest = 1) : fewest_(fewest) {}
     // REQUIRES: the prediction includes the factor's current value.
     void Note(double measured, double predicted);
+    // As it was predicted with.
+    void GoOnFrom(const Factor& before);
     // What is known may be outdated: only the next frames count.
     void Doubt();
     double value() const { return value_; }
@@ -166,6 +169,7 @@ class PlanChooser {
     Median last_;
   };
   struct CodecFactors {
+    PictureCodecKind kind{};
     Factor robot;  // of the robot's part
     Factor bytes;
     bool is_proven = false;  // frames with it have been noted
@@ -189,6 +193,8 @@ class PlanChooser {
   PlanEvidence::Pace PaceOf(const Plan& plan) const;
   double moving_ms() const { return moving_ms_.count() == 0 ? 0 : moving_ms_.value(); }
   bool IsProven(const Plan& plan) const;
+  // The codec's or, as long as it was never used, those of the same kind that was used last.
+  const CodecFactors& FactorsOf(const std::string& codec) const;
   // Leaves out the candidates that agree too little.
   void KeepThoseThatAgree();
   void SetCosts();

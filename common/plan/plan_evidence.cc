@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
+#include "common/codec/picture_codec.h"
 #include "common/plan/exactness.h"
 
 namespace cacheinf {
@@ -17,6 +19,22 @@ constexpr double kAfterAnother = 0.85;
 constexpr double kMostOfBeginning = 4;    // samples as which it counts
 constexpr double kTrialsRemembered = 16;  // of weight 1
 constexpr double kOldest = 63;            // frames; an older answer agrees no less
+
+// How well answers agree as long as nothing is known. Of codecs: about as yolov5n's boxes do in the
+// median of five clips (docs/measurements/modes.md).
+double UnknownAgreement(const Plan& plan) {
+  constexpr double kUsual = 0.95;
+  if (plan.codec.empty()) return kUsual;
+  const PictureCodec codec = ParsePictureCodec(plan.codec);
+  if (codec.kind != PictureCodecKind::kVideo) {
+    return codec.jpeg_quality >= 95 ? 0.97 : codec.jpeg_quality >= 85 ? kUsual : 0.92;
+  }
+  double crf = 23;
+  for (const auto& [option, value] : codec.video_options) {  // the last one counts
+    if (option == "crf") crf = std::strtod(value.c_str(), nullptr);
+  }
+  return crf <= 18 ? 0.96 : crf <= 23 ? 0.91 : 0.88;
+}
 
 // What agrees by the one, and besides by the other.
 double WithLosses(double one, double other) {
@@ -46,8 +64,10 @@ Cycle CycleOf(const Plan& plan, double takes_ms, const PlanEvidence::Pace& pace,
     now_ms = std::max(now_ms, frame * period_ms);
   };
   for (int moved = 1; moved < plan.every; ++moved) {
+    const double newest_due = std::floor((now_ms - pace.deadline_ms) / period_ms);
+    const double newest_answered = std::max(frame, newest_due);
     take_newest();
-    now_ms += pace.moving_ms;
+    now_ms += std::max(1.0, frame - newest_answered) * pace.moving_ms;
   }
   take_newest();
   return {now_ms - frame * period_ms, frame};
@@ -158,23 +178,23 @@ double PlanEvidence::MeanMoved(double agreement, int every) const {
   return sum / every;
 }
 
-double PlanEvidence::Agreement(const Plan& plan, double unknown) const {
-  if (plan.every > 1) return MeanMoved(Agreement(BaseOf(plan), unknown), plan.every);
+double PlanEvidence::Agreement(const Plan& plan, bool hopes) const {
+  if (plan.every > 1) return MeanMoved(Agreement(BaseOf(plan), hopes), plan.every);
   if (is_exact_ || (IsAlone(plan) && !plan.keeps)) return 1;
-  const double beginning = Beginning(plan, unknown);
+  const double beginning = Beginning(plan, hopes);
   const auto samples = samples_.find(WayOf(plan));
   if (samples == samples_.end()) return beginning;
   return samples->second.Mean(beginning, WeightOfBeginning(plan));
 }
 
-double PlanEvidence::Beginning(const Plan& plan, double unknown) const {
+double PlanEvidence::Beginning(const Plan& plan, bool hopes) const {
   if (plan.keeps && !IsAlone(plan)) {
     Plan dense = plan;
     dense.keeps = false;
-    return WithLosses(Agreement(Plan(), unknown), Agreement(dense, unknown));
+    return WithLosses(Agreement(Plan(), hopes), Agreement(dense, hopes));
   }
   if (!plan.keeps && plan.model.empty() && WhyNotExact(plan, {}).empty()) return 1;
-  double sum = unknown;
+  double sum = hopes ? 1 : UnknownAgreement(plan);
   double sum_of_weights = 1;
   for (const std::map<std::string, Assumed>* shown : {&assumed_, &tried_}) {
     const auto found = shown->find(WayOf(plan));
@@ -200,7 +220,8 @@ double PlanEvidence::WeightOfBeginning(const Plan& plan) const {
 }
 
 bool PlanEvidence::IsAgreementKnown(const Plan& plan) const {
-  return HopedAgreement(plan) - Agreement(plan) <= (1 - kUnknown) / 2;
+  constexpr double kLittle = 0.025;
+  return HopedAgreement(plan) - Agreement(plan) <= kLittle;
 }
 
 std::vector<double> PlanEvidence::RatiosOf(const Plan& plan) const {

@@ -23,13 +23,13 @@ namespace cacheinf {
 //
 // Agreement is known by way of computing: local with a cache; each smaller model, and each codec
 // and its server, with a cache and without; split likewise. Alone and dense it is 1. Others begin
-// at .95, or 1 for a dense server that gets all bits, or what a clip or trials have shown; the
-// cache of a smaller model, or a server's behind a codec or split, begins as the robot's own with
-// what is lost without it. The beginning counts as one sample or, where a clip or trials have shown
-// more, as up to four, as one frame alone may err by as much. Of two samples the later one counts
-// more, and while a way is not followed it gets back to its beginning: two thirds of the way in 300
-// frames. A plan that computes every k-th frame agrees as its answers do that are moved by 0, 1, …
-// k-1 frames.
+// at .95, a codec from .88 to .97 by its quality, 1 for a dense server that gets all bits, or what
+// a clip or trials have shown; the cache of a smaller model, or a server's behind a codec or split,
+// begins as the robot's own with what is lost without it. The beginning counts as one sample or,
+// where a clip or trials have shown more, as up to four, as one frame alone may err by as much. Of
+// two samples the later one counts more, and while a way is not followed it gets back to its
+// beginning: two thirds of the way in 300 frames. A plan that computes every k-th frame agrees as
+// its answers do that are moved by 0, 1, … k-1 frames.
 //
 // Losses add as steps do that go each its own way, by their squares: those of a codec, of a cache,
 // and of every frame by which an answer is moved (a loss being the logarithm of an agreement). So
@@ -68,9 +68,9 @@ class PlanEvidence {
   // All plans compute a dense run's bits.
   void TakeAsExact() { is_exact_ = true; }
 
-  double Agreement(const Plan& plan) const { return Agreement(plan, kUnknown); }
+  double Agreement(const Plan& plan) const { return Agreement(plan, /*hopes=*/false); }
   // The same if what is not known is as good as it can be.
-  double HopedAgreement(const Plan& plan) const { return Agreement(plan, 1); }
+  double HopedAgreement(const Plan& plan) const { return Agreement(plan, /*hopes=*/true); }
   // Whether more was seen of it than is assumed.
   bool IsAgreementKnown(const Plan& plan) const;
   double moved() const;  // by a frame
@@ -82,10 +82,10 @@ class PlanEvidence {
   // A camera's frames come every period, above 0. Each is to be answered within a deadline, above
   // 0. A robot that is busy with a frame for longer than the period, with between_ms after its
   // answer, begins a frame at any time until the next one comes: the hundred frames have waited
-  // 1/8, 3/8, 5/8 and 7/8 of the period in turn. One that tracks moves an answer to the frame that
-  // waits, in moving_ms, and computes the next one: if the robot is free by then, as it comes. A
-  // frame whose own answer is late has the newest one, moved, that was there lead_ms before its
-  // deadline.
+  // 1/8, 3/8, 5/8 and 7/8 of the period in turn. One that tracks moves an answer to the frames that
+  // wait and were not due yet, in moving_ms each, and computes the next one: if the robot is free
+  // by then, as it comes. A frame whose own answer is late has the newest one, moved, that was
+  // there lead_ms before its deadline.
   struct Pace {
     double deadline_ms = 0;
     double period_ms = 0;
@@ -102,7 +102,6 @@ class PlanEvidence {
   double InHand(const Plan& plan, double predicted_ms, const Pace& pace) const;
 
  private:
-  static constexpr double kUnknown = 0.95;
   static constexpr double kUnknownMoved = 0.75;
 
   struct Ratio {
@@ -144,8 +143,8 @@ class PlanEvidence {
   static size_t AgeOf(double frames);
 
   static std::string WayOf(const Plan& plan);
-  double Agreement(const Plan& plan, double unknown) const;
-  double Beginning(const Plan& plan, double unknown) const;
+  double Agreement(const Plan& plan, bool hopes) const;
+  double Beginning(const Plan& plan, bool hopes) const;
   double WeightOfBeginning(const Plan& plan) const;
   std::vector<double> RatiosOf(const Plan& plan) const;
 

@@ -252,6 +252,17 @@ TEST(PlanEvidenceTest, WhatIsNotKnownLacksALittleForEveryThingThatMayErr) {
   EXPECT_EQ(evidence.moved(), 0.75);
 }
 
+TEST(PlanEvidenceTest, ALowerQualityBeginsLower) {
+  const PlanEvidence evidence;
+  for (const auto& [codec, agreement] :
+       {std::pair("jpeg:95", 0.97), std::pair("jpeg:85", 0.95), std::pair("jpeg:70", 0.92),
+        std::pair("blocks:90", 0.95), std::pair("video:crf=18", 0.96), std::pair("video", 0.91),
+        std::pair("video:crf=28", 0.88)}) {
+    EXPECT_EQ(evidence.Agreement(Remote(codec, false)), agreement) << codec;
+    EXPECT_EQ(evidence.HopedAgreement(Remote(codec, false)), 1) << codec;
+  }
+}
+
 TEST(PlanEvidenceTest, AWayThatAClipHasShownGetsBackToThat) {
   PlanEvidence evidence;
   const Plan jpeg = Remote("jpeg:85", false);
@@ -291,11 +302,11 @@ TEST(PlanEvidenceTest, TheLastTrialsCountHoweverOldTheyAre) {
 TEST(PlanEvidenceTest, WhatAClipHasShownOutweighsAFrame) {
   PlanEvidence evidence;
   const Plan jpeg = Remote("jpeg:85", false);
-  const Plan video = Remote("video", false);
+  const Plan blocks = Remote("blocks:90", false);
   evidence.Assume(jpeg, 0.95, 8);
-  for (const Plan& plan : {jpeg, video}) evidence.NoteAgreement(plan, 0.75, 1);
+  for (const Plan& plan : {jpeg, blocks}) evidence.NoteAgreement(plan, 0.75, 1);
   EXPECT_NEAR(evidence.Agreement(jpeg), (4 * 0.85 * 0.95 + 0.75) / (4 * 0.85 + 1), 1e-9);
-  EXPECT_NEAR(evidence.Agreement(video), (0.85 * 0.95 + 0.75) / (0.85 + 1), 1e-9);
+  EXPECT_NEAR(evidence.Agreement(blocks), (0.85 * 0.95 + 0.75) / (0.85 + 1), 1e-9);
   for (int i = 0; i < 30; ++i) evidence.NoteAgreement(jpeg, 0.75, 1);
   EXPECT_NEAR(evidence.Agreement(jpeg), 0.75, 0.01) << "scenes change";
 }
@@ -343,7 +354,7 @@ TEST(PlanEvidenceTest, SamplesAreOfAWayOfComputing) {
   EXPECT_NEAR(evidence.Agreement(Remote("jpeg:85", true)), WithLosses(0.95, 0.8), 1e-3)
       << "no better";
   EXPECT_NEAR(evidence.HopedAgreement(Remote("jpeg:85", true)), 0.8, 1e-3);
-  EXPECT_EQ(evidence.Agreement(Remote("jpeg:70", false)), 0.95);
+  EXPECT_EQ(evidence.Agreement(Remote("blocks:90", false)), 0.95);
   EXPECT_NEAR(evidence.Agreement(Split(5, true)), 0.7, 1e-3);
   EXPECT_EQ(evidence.Agreement(Local(false)), 1) << "by definition";
   evidence.TakeAsExact();

@@ -61,6 +61,7 @@ class PlanObjectiveTest : public testing::Test {
 
   std::function<void(PlanChooser& chooser)> before_;
   int switches_ = 0;
+  Plan last_;
 };
 
 TEST_F(PlanObjectiveTest, ABetterAnswerInTimeGoesBeforeAQuickerOne) {
@@ -76,6 +77,45 @@ TEST_F(PlanObjectiveTest, ABetterAnswerInTimeGoesBeforeAQuickerOne) {
     EXPECT_NEAR(on_time.prediction().latency_ms, 24, 1);
     EXPECT_EQ(switches_, 0);
   }
+}
+
+// What the robot's encoder and link really take of one quality holds for the others.
+TEST_F(PlanObjectiveTest, AQualityOfACodecThatWasFollowedIsNoGuess) {
+  ProfilePair pair = SlowerRobot();
+  for (Profile* const side : {&pair.robot, &pair.server}) {
+    ProfiledCodec lower = side->codecs.front();
+    lower.codec = "jpeg:70";
+    lower.bytes = Curve::Constant(kPictureBytes / 40);
+    lower.encode_ms += 0.5;
+    side->codecs.push_back(lower);
+  }
+  PlanChooser chooser = ChooserOf(pair);
+  chooser.Pursue(kQuickest);
+  const auto follow_slow = [&](const PlanChooser::Link& link, int frames) {
+    Plan plan;
+    for (int i = 0; i < frames; ++i) {
+      plan = chooser.Choose(link);
+      Took took = AsPredicted(chooser, plan, 0.2);
+      constexpr double kMoreThanPredicted = 15;
+      if (IsAlone(plan)) ADD_FAILURE() << chooser.Reason();
+      took.latency_ms = took.waiting_ms + kMoreThanPredicted;
+      if (plan.codec == "jpeg:70") {
+        EXPECT_NEAR(chooser.prediction().latency_ms, took.latency_ms, 7);
+      }
+      chooser.Note(took);
+      if (i > 0 && plan != last_) ++switches_;
+      last_ = plan;
+    }
+    return plan;
+  };
+  constexpr PlanChooser::Link kFastLink = {
+      .is_up = true, .to_server = {3000}, .to_robot = {3000}, .round_trip_ms = 2};
+  const Plan first = follow_slow(kFastLink, 6);
+  EXPECT_EQ(first.codec, "jpeg:85") << chooser.Reason();
+  EXPECT_EQ(switches_, 0) << "by the other, 15 ms less are predicted";
+  PlanChooser::Link slow = kFastLink;
+  slow.to_server = {3};
+  EXPECT_EQ(follow_slow(slow, 10).codec, "jpeg:70") << chooser.Reason();
 }
 
 TEST_F(PlanObjectiveTest, OfPlansThatAreAsGoodTheOneOfTheLeastWorkOfTheRobotIsFollowed) {
