@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "client/frame_loop.h"
+#include "client/live_robot.h"
 #include "common/base/clock.h"
 #include "common/plan/plan_chooser.h"
 #include "common/plan/plan_evidence.h"
@@ -18,8 +18,7 @@ namespace cacheinf {
 namespace {
 
 constexpr int kFramesToChoose = 20;
-constexpr int64_t kFramesBeforeACell = 58;
-constexpr size_t kFramesWaiting = 8;
+constexpr int64_t kFramesBeforeACell = 150;
 
 void SleepMs(double ms) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
@@ -127,15 +126,13 @@ Frame Numbered(Frame frame, int64_t index) {
 // A camera that shows the clip for ever, as a record of its frames.
 class ClipCamera final : public FrameSource {
  public:
-  // `first` is its first frame's index; the clip begins so many frames later, after its end. The
-  // clip must outlive this.
-  ClipCamera(const std::vector<Frame>& clip, int64_t first, int64_t before)
-      : clip_(clip), first_(first), before_(before) {}
+  // The clip begins so many frames later, after its end. It must outlive this.
+  ClipCamera(const std::vector<Frame>& clip, int64_t before) : clip_(clip), before_(before) {}
 
   std::optional<Frame> Next() override {
     const auto period = 2 * static_cast<int64_t>(clip_.size() - 1);
     const int64_t shown = next_ + (before_ + period - 1) / period * period - before_;
-    Frame frame = Numbered(clip_[FrameOfClip(shown, clip_.size())], first_ + next_);
+    Frame frame = Numbered(clip_[FrameOfClip(shown, clip_.size())], next_);
     const std::chrono::duration<double, std::milli> stamp(CapturedMs(next_++));
     frame.stamp = std::chrono::duration_cast<std::chrono::nanoseconds>(stamp);
     return frame;
@@ -147,18 +144,54 @@ class ClipCamera final : public FrameSource {
 
  private:
   const std::vector<Frame>& clip_;
-  const int64_t first_;
   const int64_t before_;
   int64_t next_ = 0;
 };
 
-// What was handed out when, from one of the camera's frames on.
-class OnTimeRecord {
+// Takes a robot's answers from one of the camera's frames on.
+class OnTimeRecord final : public FrameObserver {
  public:
-  OnTimeRecord(const Clock& clock, int64_t begin) : clock_(clock), begin_(begin) {}
+  using Over = std::function<bool(size_t answers, double now_ms)>;
 
+  OnTimeRecord(const RobotConfig& config, const Clock& clock, Over is_over)
+      : deadline_ms_(config.deadline_ms), clock_(clock), is_over_(std::move(is_over)) {}
+
+  // Whose answers these are.
+  void Observe(const Robot& robot) { robot_ = &robot; }
+
+  bool IsOver() override { return is_over_(live_.answers.size(), now_ms_); }
+  Verdict Before(const Frame& /*frame*/, const Verdict& wanted) override {
+    const PlanChooser* const chooser = robot_->chooser();
+    evidence_ = chooser != nullptr ? std::optional(chooser->evidence()) : std::nullopt;
+    return wanted;
+  }
+  void Skip(const Frame& /*frame*/, const std::string& reason) override {
+    throw std::runtime_error(reason);
+  }
+  void PublishMoved(const Frame& frame, const Answer& answer) override {
+    FrameCost cost;
+    cost.content = std::make_shared<const AnswerContent>(answer.content);
+    Add(frame, cost, /*is_computed=*/false);
+  }
+  void Publish(const Frame& frame, const Answer& answer) override {
+    FrameCost cost = CostOf(answer);
+    if (evidence_ && cost.predicted_ms) {
+      const Plan& plan = robot_->plan();
+      const double late = evidence_->Late(plan, *cost.predicted_ms, {deadline_ms_, deadline_ms_});
+      cost.promise = {evidence_->Agreement(plan), 1 - late};
+    }
+    Add(frame, cost, /*is_computed=*/true);
+  }
+
+  LiveAnswers Take() {
+    if (live_.answers.empty()) throw std::runtime_error("the bench was stopped");
+    live_.why = robot_->WhyPlan();
+    return std::move(live_);
+  }
+
+ private:
   void Add(const Frame& frame, const FrameCost& cost, bool is_computed) {
-    const int64_t captured = frame.index - begin_;
+    const int64_t captured = frame.index - kFramesBeforeACell;
     const double latency_ms = Milliseconds(clock_.Now() - frame.stamp);
     now_ms_ = CapturedMs(captured) + latency_ms;
     live_.begin_ms = Milliseconds(frame.stamp) - CapturedMs(captured);
@@ -166,18 +199,12 @@ class OnTimeRecord {
     live_.handed_out.push_back({captured, CapturedMs(captured), now_ms_, cost});
     if (is_computed) live_.answers.push_back(live_.handed_out.back());
   }
-  bool IsOver(const CellLength& length) const {
-    return IsCellOver(live_.answers.size(), now_ms_, length);
-  }
-  LiveAnswers Take(const std::string& why) {
-    if (live_.answers.empty()) throw std::runtime_error("the bench was stopped");
-    live_.why = why;
-    return std::move(live_);
-  }
 
- private:
+  const double deadline_ms_;
   const Clock& clock_;
-  const int64_t begin_;
+  const Over is_over_;
+  const Robot* robot_ = nullptr;
+  std::optional<PlanEvidence> evidence_;  // before the frame
   double now_ms_ = 0;
   LiveAnswers live_;
 };
@@ -239,7 +266,7 @@ LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool n
   const SteadyClock clock;
   const auto begin = clock.Now();
   const auto now_ms = [&] { return Milliseconds(clock.Now() - begin); };
-  std::vector<AnsweredFrame> answers;
+  std::vector<CameraAnswer> answers;
   std::vector<FrameCost> costs;
   int64_t captured = -1;
   while (!IsCellOver(answers.size(), now_ms(), length) && !stop()) {
@@ -256,48 +283,20 @@ LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool n
   return {answers, answers, contender.why(), Milliseconds(begin)};
 }
 
-LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+LiveAnswers RunOnTime(RobotModels& models, const RobotConfig& config,
                       const std::vector<KnownSmaller>& smaller, const std::vector<Frame>& clip,
                       const std::function<bool()>& stop, const CellLength& length) {
   const SteadyClock clock;
-  Robot robot(model, config, clock, ConnectToServers(), ModelsOf(smaller));
-  Introduce(smaller, robot);
-  int64_t first = 0;
-  for (; first < kFramesToChoose; ++first) {
-    const Frame frame = Numbered(clip[FrameOfClip(first, clip.size())], first);
-    robot.Process(frame);
-    robot.Refresh(frame);
-  }
-  OnTimeRecord record(clock, first + kFramesBeforeACell);
-  FrameQueue camera(std::make_unique<ClipCamera>(clip, first, kFramesBeforeACell), kFramesWaiting,
-                    &clock);
-  const auto waited = [&](const Frame& frame) { return clock.Now() - frame.stamp; };
-  FrameLoop loop(
-      camera, config.deadline_ms, clock, waited,
-      [&](const Frame& frame, const Answer& answer) {
-        FrameCost cost;
-        cost.content = std::make_shared<const AnswerContent>(answer.content);
-        record.Add(frame, cost, /*is_computed=*/false);
-      },
-      /*overtaken=*/{}, [&] { return robot.StandBy(); });
-  while (!record.IsOver(length) && !stop()) {
-    const std::optional<Frame> frame = loop.Next(robot);
-    robot.Begin(*frame, {}, waited(*frame));
-    const PlanChooser* const chooser = robot.chooser();
-    const PlanEvidence evidence = chooser != nullptr ? chooser->evidence() : PlanEvidence();
-    const std::optional<Answer> answer = loop.Finish(robot, *frame);
-    if (!answer) continue;
-    FrameCost cost = CostOf(*answer);
-    if (chooser != nullptr && cost.predicted_ms) {
-      const double predicted_ms = *cost.predicted_ms;
-      cost.promise = {
-          evidence.Agreement(robot.plan()),
-          1 - evidence.Late(robot.plan(), predicted_ms, {config.deadline_ms, config.deadline_ms})};
-    }
-    record.Add(*frame, cost, /*is_computed=*/true);
-    robot.Refresh(*frame, {}, [&] { loop.LookAround(robot); });
-  }
-  return record.Take(robot.WhyPlan());
+  FrameQueue camera(std::make_unique<ClipCamera>(clip, kFramesBeforeACell),
+                    LiveRobot::FramesAhead(config, /*is_live=*/true), &clock);
+  OnTimeRecord record(config, clock, [&](size_t answers, double now_ms) {
+    return stop() || IsCellOver(answers, now_ms, length);
+  });
+  LiveRobot robot(config, models, camera, clock, record);
+  record.Observe(robot.robot());
+  Introduce(smaller, robot.robot());
+  while (!record.IsOver()) robot.Handle(*robot.Next());
+  return record.Take();
 }
 
 }  // namespace cacheinf

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/live_robot.h"
 #include "client/robot.h"
 #include "common/answer/smaller_model.h"
 #include "common/plan/profile.h"
@@ -53,10 +54,10 @@ std::vector<FrameCost> MeasureFrames(Contender& contender, const std::vector<Fra
                                      bool needs_server);
 
 struct LiveAnswers {
-  std::vector<AnsweredFrame> answers;     // computed
-  std::vector<AnsweredFrame> handed_out;  // these, and earlier ones moved to frames without
-  std::string why;                        // the contender's
-  double begin_ms = 0;                    // of the cell, by the machine's clock
+  std::vector<CameraAnswer> answers;     // computed
+  std::vector<CameraAnswer> handed_out;  // these, and earlier ones moved to frames without
+  std::string why;                       // the contender's
+  double begin_ms = 0;                   // of the cell, by the machine's clock
 };
 
 // A camera shows the clip, and the contender always answers the newest frame, until the cell is
@@ -64,10 +65,9 @@ struct LiveAnswers {
 LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool needs_server,
                     const std::function<bool()>& stop, const CellLength& length = {});
 
-// The same with a robot that has a deadline, and so an answer to every frame of the camera. The
-// cell begins with the clip, after the camera has run for two seconds; before that the robot has
-// answered a few frames as fast as it can.
-LiveAnswers RunOnTime(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+// The same with a robot as users run it, that has a deadline, and so an answer to every frame of
+// the camera. The cell begins with the clip, after the camera has run for five seconds.
+LiveAnswers RunOnTime(RobotModels& models, const RobotConfig& config,
                       const std::vector<KnownSmaller>& smaller, const std::vector<Frame>& clip,
                       const std::function<bool()>& stop, const CellLength& length = {});
 

@@ -2,8 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <chrono>
 
+#include "client/live_robot.h"
+#include "client/robot_setup.h"
+#include "common/base/clock.h"
 #include "tests/rivals/plain_video.h"
 
 namespace cacheinf {
@@ -25,8 +29,14 @@ LiveAnswers ModeRunner::RunLive(const Subject& subject, const Mode& mode, double
                                 const std::function<bool()>& stop, const CellLength& length) {
   const Limit limit(ServerFor(mode), kMostOfACell);
   if (mode.config.deadline_ms > 0) {
-    return RunOnTime(subject.compiled, ConfigOf(subject, mode, slowdown),
-                     SmallerOf(subject, mode, slowdown), subject.frames, stop, length);
+    RobotConfig config = ConfigOf(subject, mode, slowdown);
+    config.guard.is_on = true;
+    const SteadyClock clock;
+    const std::atomic<bool> never = false;
+    RobotModels models(LoadNetwork(config, /*has_tensors=*/false), config, /*has_tensors=*/false,
+                       /*first_frame=*/{}, clock, never);
+    return RunOnTime(models, config, SmallerOf(subject, mode, slowdown), subject.frames, stop,
+                     length);
   }
   const auto contender = MakeContender(subject, mode, slowdown);
   return cacheinf::RunLive(*contender, subject.frames, mode.needs_server && !mode.may_go_without,

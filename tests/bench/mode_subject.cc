@@ -3,8 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <optional>
+#include <thread>
 
+#include "client/idle_profile.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
@@ -12,6 +16,7 @@
 #include "profiler/clip_agreement.h"
 #include "profiler/fitted_clip.h"
 #include "tests/bench/clips.h"
+#include "tests/bench/mode_list.h"
 
 namespace cacheinf {
 namespace {
@@ -49,6 +54,21 @@ const std::array kModels = {
               .frames = 3,
               .has_answers = false},
 };
+
+// What a robot measures of itself while it has nothing to do, and keeps: in live cells it knows it.
+Profile IdleProfileOf(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
+                      int core) {
+  const OnCores one({core});
+  const SteadyClock clock;
+  IdleProfile idle(model, config, clock);
+  std::optional<Profile> last = idle.Take();
+  idle.Resume();
+  while (!idle.is_measured()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (auto profile = idle.Take()) last = std::move(profile);
+  }
+  return *last;
+}
 
 }  // namespace
 
@@ -183,7 +203,7 @@ void ModeSubjects::AddPlanning(Subject* subject) const {
   const ModelProfiles profiles = ObtainProfiles(subject->compiled, subject->config, request);
   if (subject->small && subject->model->has_answers) {
     subject->small_profile = std::make_shared<const Profile>(
-        ObtainSide(subject->small, subject->small_config, request, Side::kRobot).profile);
+        IdleProfileOf(subject->small, CacheInfMode(*subject, 0).config, cores_.robot));
   }
   const double profiled = course_.minutes();
   for (const double speedup : kSpeedups) {

@@ -31,7 +31,7 @@ void AddOnTime(const Subject& subject, const Mode& mode, const Cell& cell,
       continue;
     }
     const Mover mover = is_repeated || !subject.motion ? Mover() : subject.motion->mover();
-    std::vector<std::vector<AnsweredFrame>> courses = cell.later;
+    std::vector<std::vector<CameraAnswer>> courses = cell.later;
     courses.push_back(cell.answers);
     double sum = 0;
     bool is_any = false;
@@ -55,13 +55,13 @@ void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
   const std::optional<Plan>& plan = mode.plan;
   if (mode.config.mode == RobotConfig::Mode::kCacheinf) {
     std::map<std::string, int> taken;
-    for (const AnsweredFrame& answer : cell.answers) ++taken[answer.cost.plan];
+    for (const CameraAnswer& answer : cell.answers) ++taken[answer.cost.plan];
     const auto most =
         std::ranges::max_element(taken, {}, &std::map<std::string, int>::value_type::second);
     (*row)["plan"] = most->first;
     (*row)["work"] = subject.work;
     Samples predicted;
-    for (const AnsweredFrame& answer : cell.answers) {
+    for (const CameraAnswer& answer : cell.answers) {
       if (answer.cost.predicted_ms) predicted.ms.push_back(*answer.cost.predicted_ms);
     }
     if (!predicted.ms.empty()) (*row)["predicted_ms"] = predicted.Median();
@@ -78,11 +78,11 @@ void AddPlan(const Subject& subject, const Mode& mode, const Cell& cell,
 
 void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) {
   using Json = nlohmann::ordered_json;
-  const std::vector<AnsweredFrame>& answers = cell.answers;
+  const std::vector<CameraAnswer>& answers = cell.answers;
   Samples latencies;
-  std::vector<AnsweredFrame> computed;  // whose times say what a plan takes
+  std::vector<CameraAnswer> computed;  // whose times say what a plan takes
   ContentAgreement agreement;
-  for (const AnsweredFrame& answer : answers) {
+  for (const CameraAnswer& answer : answers) {
     if (!answer.cost.is_moved) {
       latencies.ms.push_back(answer.latency_ms());
       computed.push_back(answer);
@@ -92,12 +92,12 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   }
   const auto median = [&](double FrameCost::*part) {
     Samples samples;
-    for (const AnsweredFrame& answer : computed) samples.ms.push_back(answer.cost.*part);
+    for (const CameraAnswer& answer : computed) samples.ms.push_back(answer.cost.*part);
     return samples.Median();
   };
   const auto mean = [&](double FrameCost::*part) {
     double sum = 0;
-    for (const AnsweredFrame& answer : answers) sum += answer.cost.*part;
+    for (const CameraAnswer& answer : answers) sum += answer.cost.*part;
     return sum / static_cast<double>(answers.size());
   };
   Json row = {

@@ -18,11 +18,11 @@ struct Cell {
   std::optional<double> mbit = {};  // none: there is no link
   double speedup = 1;
   std::string measured;  // "live", "replayed", "predicted"
-  std::vector<AnsweredFrame> answers;
+  std::vector<CameraAnswer> answers;
   // The same of robots that began a part of the camera's period later: what is in hand is the mean.
-  std::vector<std::vector<AnsweredFrame>> later = {};
+  std::vector<std::vector<CameraAnswer>> later = {};
   // With moved ones, where these were really handed out.
-  std::optional<std::vector<AnsweredFrame>> handed_out = {};
+  std::optional<std::vector<CameraAnswer>> handed_out = {};
   std::string why = {};
   std::optional<double> again_ms = {};  // the median latency of a repetition
 };

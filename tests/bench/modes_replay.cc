@@ -46,7 +46,7 @@ FrameCost PredictedCost(const Prediction& prediction) {
 double MedianAgain(const CostOfFrame& cost_of, ReplayOptions options) {
   options.first = 1;
   Samples samples;
-  for (const AnsweredFrame& answer : Replay(cost_of, options)) {
+  for (const CameraAnswer& answer : Replay(cost_of, options)) {
     samples.ms.push_back(answer.latency_ms());
   }
   return samples.Median();
@@ -61,9 +61,9 @@ double MedianAgain(const std::vector<FrameCost>& costs, const ReplayOptions& opt
 // milliseconds later; which ones is chance.
 constexpr std::array kBeginLaterMs = {25.0, 50.0, 75.0};
 
-std::vector<std::vector<AnsweredFrame>> Later(
-    const std::function<std::vector<AnsweredFrame>(double begin_ms)>& replay) {
-  std::vector<std::vector<AnsweredFrame>> later;
+std::vector<std::vector<CameraAnswer>> Later(
+    const std::function<std::vector<CameraAnswer>(double begin_ms)>& replay) {
+  std::vector<std::vector<CameraAnswer>> later;
   for (const double begin_ms : kBeginLaterMs) later.push_back(replay(begin_ms));
   return later;
 }
@@ -168,7 +168,7 @@ class Replays {
   // Tells the chooser what a robot's guard sees, in one of so many answers, and how well and how
   // fast answers move: of the last answer but one, tried now and then, and of what was in hand
   // before a frame had its own answer. REQUIRES: the last answer is computed.
-  void NoteSamples(const std::vector<AnsweredFrame>& answers, double deadline_ms, const Plan& plan,
+  void NoteSamples(const std::vector<CameraAnswer>& answers, double deadline_ms, const Plan& plan,
                    double slowdown, PlanChooser* chooser) const {
     if (!subject_->model->has_answers) return;
     const auto note = [](const AnswerContent& answer, const AnswerContent& dense, auto&& noted) {
@@ -176,13 +176,13 @@ class Replays {
       agreement.Add(answer, dense);
       if (const auto value = agreement.value()) noted(*value, WeightOf(answer, dense));
     };
-    const AnsweredFrame& last = answers.back();
+    const CameraAnswer& last = answers.back();
     if (answers.size() % kAnswersASample == 0) {
       note(*last.cost.content, *DenseAnswer(last.captured),
            [&](double value, double weight) { chooser->NoteAgreement(plan, value, weight); });
     }
     const auto before = std::find_if(answers.rbegin() + 1, answers.rend(),
-                                     [](const AnsweredFrame& a) { return !a.cost.is_moved; });
+                                     [](const CameraAnswer& a) { return !a.cost.is_moved; });
     if (before == answers.rend()) return;
     const bool is_late = deadline_ms > 0 && last.latency_ms() > deadline_ms;
     if (is_late || answers.size() % kAnswersATrial == 0) {
@@ -248,9 +248,9 @@ class Replays {
       return cost;
     };
     ReplayOptions options{.link = ParseLinkShape(LinkText(mbit)), .slowdown = speedup};
-    options.on_answer = [&](const std::vector<AnsweredFrame>& answers) {
+    options.on_answer = [&](const std::vector<CameraAnswer>& answers) {
       if (frames_since > 0) return;
-      const AnsweredFrame& last = answers.back();
+      const CameraAnswer& last = answers.back();
       FrameTimes times;
       const double taken_ms = last.cost.robot_ms + last.cost.server_ms + last.cost.link_ms;
       // Without a deadline a robot does not count how long a frame waited for it.
@@ -271,9 +271,9 @@ class Replays {
     };
     replay(kFramesToSettle);
     is_predicted = false;
-    const std::vector<AnsweredFrame> answers = replay(kMostAnswersOfACell);
+    const std::vector<CameraAnswer> answers = replay(kMostAnswersOfACell);
     const std::string why = chooser->Reason();
-    std::vector<std::vector<AnsweredFrame>> later;
+    std::vector<std::vector<CameraAnswer>> later;
     if (IsOnTime(mode)) {
       later = Later([&](double begin_ms) {
         options.begin_ms = begin_ms;

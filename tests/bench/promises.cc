@@ -120,7 +120,7 @@ class PromisesBench {
         subject, CacheInfMode(subject, deadline_ms), kSlowdown,
         [this] { return course_.is_over(); }, length);
     std::map<std::string, OfPlan> plans;
-    for (const AnsweredFrame& answer : live.answers) {
+    for (const CameraAnswer& answer : live.answers) {
       if (!answer.cost.promise) continue;
       OfPlan& plan = plans[answer.cost.plan];
       plan.agreement.ms.push_back(answer.cost.promise->agreement);

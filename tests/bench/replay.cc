@@ -69,14 +69,14 @@ double LinkMs(double bytes, const LinkShape& link) {
   return Milliseconds(arrival);
 }
 
-std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
-                                  const ReplayOptions& options) {
+std::vector<CameraAnswer> Replay(const std::vector<FrameCost>& costs,
+                                 const ReplayOptions& options) {
   return Replay([&](int64_t captured) { return costs[FrameOfClip(captured, costs.size())]; },
                 options);
 }
 
-std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options) {
-  std::vector<AnsweredFrame> answers;
+std::vector<CameraAnswer> Replay(const CostOfFrame& cost_of, const ReplayOptions& options) {
+  std::vector<CameraAnswer> answers;
   double now_ms = options.begin_ms;
   int64_t captured = -1;
   while (answers.size() < options.answers && !IsCellOver(answers.size(), now_ms)) {
@@ -123,13 +123,13 @@ std::optional<double> ContentAgreement::value() const {
   return std::nullopt;
 }
 
-std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
+std::vector<SharedContent> InHand(const std::vector<CameraAnswer>& answers,
                                   const CameraFrames& frames, double deadline_ms,
                                   const Mover& move) {
   std::vector<SharedContent> in_hand;
   for (int64_t frame = frames.begin; frame < frames.end; ++frame) {
-    const AnsweredFrame* newest = nullptr;
-    for (const AnsweredFrame& answer : answers) {
+    const CameraAnswer* newest = nullptr;
+    for (const CameraAnswer& answer : answers) {
       if (answer.answered_ms > CapturedMs(frame) + deadline_ms) break;
       if (answer.captured > frame || (move && answer.cost.is_moved)) continue;
       if (newest == nullptr || answer.captured >= newest->captured) newest = &answer;
@@ -167,8 +167,8 @@ double WeightOf(const AnswerContent& answer, const AnswerContent& dense) {
   return static_cast<double>(count) / static_cast<double>(count + 4);
 }
 
-double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms) {
-  const auto late = std::count_if(answers.begin(), answers.end(), [&](const AnsweredFrame& answer) {
+double Late(const std::vector<CameraAnswer>& answers, double deadline_ms) {
+  const auto late = std::count_if(answers.begin(), answers.end(), [&](const CameraAnswer& answer) {
     return answer.latency_ms() > deadline_ms;
   });
   return static_cast<double>(late) / static_cast<double>(answers.size());

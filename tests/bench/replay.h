@@ -49,7 +49,7 @@ struct FrameCost {
 // REQUIRES: a round, and as many frames in each.
 std::vector<FrameCost> MedianCosts(const std::vector<std::vector<FrameCost>>& rounds);
 
-struct AnsweredFrame {
+struct CameraAnswer {
   int64_t captured = 0;  // counts the camera's frames from 0
   double captured_ms = 0;
   double answered_ms = 0;
@@ -107,18 +107,17 @@ struct ReplayOptions {
   int every = 1;                         // only every k-th answer is computed; the others repeat it
   size_t answers = kMostAnswersOfACell;  // at most
   // Hears of each answer, as the last of them.
-  std::function<void(const std::vector<AnsweredFrame>& answers)> on_answer = {};
+  std::function<void(const std::vector<CameraAnswer>& answers)> on_answer = {};
 };
 
 // The cost of one of the camera's frames, without a link.
 using CostOfFrame = std::function<FrameCost(int64_t captured)>;
-std::vector<AnsweredFrame> Replay(const CostOfFrame& cost_of, const ReplayOptions& options);
+std::vector<CameraAnswer> Replay(const CostOfFrame& cost_of, const ReplayOptions& options);
 
 // `costs` are those of the clip's frames, without a link. (Each was measured right after its
 // predecessor in the clip. That more changes after skipped frames is not replayed.) Ends when a
 // cell is over.
-std::vector<AnsweredFrame> Replay(const std::vector<FrameCost>& costs,
-                                  const ReplayOptions& options);
+std::vector<CameraAnswer> Replay(const std::vector<FrameCost>& costs, const ReplayOptions& options);
 
 // How far answers agree with dense ones to the same frames: F1 of boxes, mIoU of maps (in pixels of
 // the dense map), or the same best class; nothing if no frame had any of these to compare.
@@ -145,7 +144,7 @@ using Mover = std::function<SharedContent(const SharedContent& answer, int64_t f
 // there, the last one to the newest frame that is not after it. With a mover it is the last one
 // computed, moved to the frame, as a robot moves it. Where nothing is there yet, the first answer
 // counts. REQUIRES: an answer; in the order in which they came.
-std::vector<SharedContent> InHand(const std::vector<AnsweredFrame>& answers,
+std::vector<SharedContent> InHand(const std::vector<CameraAnswer>& answers,
                                   const CameraFrames& frames, double deadline_ms,
                                   const Mover& move = {});
 
@@ -156,7 +155,7 @@ std::optional<double> OnTime(const std::vector<SharedContent>& in_hand, const Ca
                              const std::vector<SharedContent>& dense);
 
 // The share of answers that came later than that.
-double Late(const std::vector<AnsweredFrame>& answers, double deadline_ms);
+double Late(const std::vector<CameraAnswer>& answers, double deadline_ms);
 
 }  // namespace cacheinf
 

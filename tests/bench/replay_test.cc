@@ -90,8 +90,8 @@ TEST(ReplayTest, RepeatedAnswersTakeNoTime) {
   EXPECT_NE(answers[3].cost.content, answers[0].cost.content);
 }
 
-AnsweredFrame At(int64_t captured, double answered_ms) {
-  AnsweredFrame answer = {captured, CapturedMs(captured), answered_ms, {}};
+CameraAnswer At(int64_t captured, double answered_ms) {
+  CameraAnswer answer = {captured, CapturedMs(captured), answered_ms, {}};
   answer.cost.content = Class(static_cast<int>(captured));
   return answer;
 }
@@ -117,7 +117,7 @@ int ClassOf(const SharedContent& content) {
   return std::get<Classification>(*content).best.front().index;
 }
 
-std::vector<int> ClassesInHand(const std::vector<AnsweredFrame>& answers, int64_t end,
+std::vector<int> ClassesInHand(const std::vector<CameraAnswer>& answers, int64_t end,
                                double deadline_ms, const Mover& move = {}) {
   std::vector<int> classes;
   for (const SharedContent& content : InHand(answers, {0, end}, deadline_ms, move)) {
@@ -127,20 +127,20 @@ std::vector<int> ClassesInHand(const std::vector<AnsweredFrame>& answers, int64_
 }
 
 TEST(InHandTest, AnAnswerWithinTheDeadlineIsInHand) {
-  const std::vector<AnsweredFrame> answers = {At(0, 99), At(1, CapturedMs(1) + 99)};
+  const std::vector<CameraAnswer> answers = {At(0, 99), At(1, CapturedMs(1) + 99)};
   EXPECT_EQ(ClassesInHand(answers, 2, 100), (std::vector<int>{0, 1}));
   EXPECT_DOUBLE_EQ(Late(answers, 100), 0);
 }
 
 TEST(InHandTest, ALateAnswerLeavesTheOneBeforeInHand) {
   // At 100, 133 and 167 ms the answer to frame 0 is there; at 200 ms that to frame 3.
-  const std::vector<AnsweredFrame> answers = {At(0, 50), At(3, 180)};
+  const std::vector<CameraAnswer> answers = {At(0, 50), At(3, 180)};
   EXPECT_EQ(ClassesInHand(answers, 4, 100), (std::vector<int>{0, 0, 0, 3}));
   EXPECT_DOUBLE_EQ(Late(answers, 60), 0.5);
 }
 
 TEST(InHandTest, AnAnswerToALaterFrameDoesNotCount) {
-  std::vector<AnsweredFrame> answers;
+  std::vector<CameraAnswer> answers;
   for (int frame = 0; frame < 6; ++frame) answers.push_back(At(frame, CapturedMs(frame) + 20));
   EXPECT_EQ(ClassesInHand(answers, 6, 100), (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
@@ -160,7 +160,7 @@ TEST(InHandTest, AnOlderAnswerIsMovedToTheFrame) {
 
 // Frame 1 has the answer to frame 0 at first, moved.
 TEST(InHandTest, OfTwoAnswersToAFrameTheLaterOneCounts) {
-  std::vector<AnsweredFrame> answers = {At(0, 50), At(1, 100), At(1, 150)};
+  std::vector<CameraAnswer> answers = {At(0, 50), At(1, 100), At(1, 150)};
   answers[1].cost.content = Class(7);
   EXPECT_EQ(ClassesInHand(answers, 2, 100), (std::vector<int>{0, 7}));
   EXPECT_EQ(ClassesInHand(answers, 2, 120), (std::vector<int>{0, 1}));

@@ -248,7 +248,7 @@ class TraceBench {
     std::map<std::string, int> plans;
     Ran ran = {.mode = mode.name, .course = {.name = mode.name, .begin_ms = live.begin_ms}};
     const std::string* before = nullptr;
-    for (const AnsweredFrame& answer : live.answers) {
+    for (const CameraAnswer& answer : live.answers) {
       latencies.ms.push_back(answer.latency_ms());
       const size_t shown = FrameOfClip(answer.captured, subject.dense.size());
       agreement.Add(*answer.cost.content, *subject.dense[shown]);
