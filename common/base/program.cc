@@ -23,7 +23,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
                   std::atomic<int64_t>::is_always_lock_free,
               "set by a signal handler");
 
-// As timeout(1) does, and a terminal whose whole group gets a signal, too.
+// timeout(1) sends its signal to the program and then to its group.
 constexpr int64_t kSentTwiceMs = 1000;
 
 void OnSignal(int number) {
