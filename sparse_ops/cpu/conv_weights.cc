@@ -64,7 +64,9 @@ float WeightOf(const ConvArgs& args, int output, int input_of_group, int kernel_
 }  // namespace
 
 Conv::Conv(const ConvArgs& args)
-    : kernels_(ChoosePixelKernels()),
+    : kernels_(args.output.channels == args.spec.groups
+                   ? ChoosePixelKernels()
+                   : ChoosePixelKernelsFor(args.output.channels / args.spec.groups)),
       groups_(args.spec.groups),
       in_channels_(args.input.channels),
       out_channels_(args.output.channels),

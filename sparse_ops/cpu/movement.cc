@@ -5,6 +5,7 @@
 #include "sparse_ops/cpu/active_runs.h"
 #include "sparse_ops/cpu/cpu.h"
 #include "sparse_ops/cpu/runs.h"
+#include "sparse_ops/cpu/transpose_kernels.h"
 #include "sparse_ops/reference/reference.h"
 #include "sparse_ops/view_transforms.h"
 
@@ -96,8 +97,9 @@ class Transposition {
   }
 
  private:
-  static constexpr int64_t kTile = 16;
+  static constexpr int64_t kTile = kTransposedTogether;
   static constexpr int64_t kChunk = 512;
+  static constexpr int64_t kRowsTogether = 8;
 
   bool IsOfPlane(int axis) const { return axis == inner_ || axis == outer_; }
 
@@ -114,20 +116,25 @@ class Transposition {
     axes_[count_++] = axis;
   }
 
-  // Copies this many indices along both axes, tile by tile along the inner one.
+  // Copies this many indices along both axes, tile by tile along the inner one. A few of the outer
+  // one at a time, so that whole lines of few rows of the output are written.
   void CopyChunk(const float* from, float* to, int64_t inner, int64_t outer) const {
     const int64_t from_step = axes_[inner_].from_step;
     const int64_t to_step = axes_[outer_].to_step;
-    for (int64_t first = 0; first < inner; first += kTile) {
-      const int64_t width = std::min(kTile, inner - first);
-      const float* const tile = from + first * from_step;
-      if (width == kTile) {
-        CopyTile<kTile>(tile, from_step, to + first, to_step, width, outer);
-      } else if (width == 3) {
-        CopyTile<3>(tile, from_step, to + first, to_step, width, outer);
-      } else {
-        CopyTile<0>(tile, from_step, to + first, to_step, width, outer);
+    const int64_t in_tiles = inner / kTile * kTile;
+    for (int64_t row = 0; row < outer; row += kRowsTogether) {
+      const int64_t rows = std::min(kRowsTogether, outer - row);
+      for (int64_t first = 0; first < in_tiles; first += kTile) {
+        ChooseTransposeKernels().transpose(from + row + first * from_step, from_step,
+                                           to + row * to_step + first, to_step, rows);
       }
+    }
+    const int64_t width = inner - in_tiles;
+    const float* const rest = from + in_tiles * from_step;
+    if (width == 3) {
+      CopyTile<3>(rest, from_step, to + in_tiles, to_step, width, outer);
+    } else {
+      CopyTile<0>(rest, from_step, to + in_tiles, to_step, width, outer);
     }
   }
 

@@ -586,4 +586,17 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 CACHEINF_DISPATCH(PixelKernels)
+
+namespace cacheinf::cpu {
+
+const PixelKernels& ChoosePixelKernelsFor(int outputs) {
+  const PixelKernels& best = ChoosePixelKernels();
+#if (HWY_TARGETS & HWY_AVX3) && (HWY_TARGETS & HWY_AVX2)
+  const PixelKernels& narrow = N_AVX2::TargetPixelKernels();
+  if (&best == &N_AVX3::TargetPixelKernels() && outputs <= narrow.lanes) return narrow;
+#endif
+  return best;
+}
+
+}  // namespace cacheinf::cpu
 #endif

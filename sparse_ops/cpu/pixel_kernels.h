@@ -114,6 +114,9 @@ struct PixelKernels {
 
 // The kernels for the best target of this machine.
 const PixelKernels& ChoosePixelKernels();
+// The same, unless vectors of half the width hold so many outputs: some processors compute these in
+// half the time, and none takes longer.
+const PixelKernels& ChoosePixelKernelsFor(int outputs);
 
 }  // namespace cacheinf::cpu
 

@@ -94,6 +94,7 @@ class QuantConv::Worker {
       return int64_t{map.height} * map.width * map.channels * kBytesOfWord;
     };
     is_near_ = bytes(args.input) + bytes(args.output) <= kNearBytes;
+    has_spares_ = !args.gives_floats && args.out_channels % kBytesOfWord != 0;
   }
 
   void Add(int image, const PixelRun& run, int number) {
@@ -153,8 +154,7 @@ class QuantConv::Worker {
   }
 
   void FillSpares(float* pixel) const {
-    if (args_.gives_floats) return;
-    FillSpare(pixel, args_.out_channels, args_.steps.zero_point);
+    if (has_spares_) FillSpare(pixel, args_.out_channels, args_.steps.zero_point);
   }
 
   void AddInside(List& list, int image, int row, int x, int count, int number, bool prefetches) {
@@ -236,7 +236,7 @@ class QuantConv::Worker {
                      : conv_.in_registers_ ? kernels.run_in_registers
                                            : kernels.run;
     for (const QuantBlock& block : conv_.blocks_) run(block, pixels);
-    for (int p = 0; p < list.count; ++p) FillSpares(list.outputs[p]);
+    for (int p = 0; p < list.count && has_spares_; ++p) FillSpares(list.outputs[p]);
     list.count = 0;
   }
 
@@ -247,6 +247,7 @@ class QuantConv::Worker {
   Range columns_inside_;
   int segment_columns_;
   bool is_near_;
+  bool has_spares_;
   List inside_[2];  // filled in turn
   int current_ = 0;
   List border_;
