@@ -68,6 +68,17 @@ HWY_INLINE void CopyBytes(const uint8_t* from, int count, uint8_t* to) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
+// Stores bytes as FinishSums does.
+HWY_INLINE void StoreBytes(const QuantBlock& block, const QuantList& list, int pixel,
+                           const uint8_t* fresh) {
+  auto* const stored = reinterpret_cast<uint8_t*>(list.outputs[pixel]) + block.first_output;
+  if (list.changed != nullptr) {
+    if (!Differ(stored, fresh, block.outputs)) return;
+    __atomic_store_n(list.changed[pixel], 1, __ATOMIC_RELAXED);
+  }
+  CopyBytes(fresh, block.outputs, stored);
+}
+
 // FinishSums, where bytes are stored as the sums are rounded, and nothing is added.
 void FinishRounded(const QuantBlock& block, const QuantList& list, int first, int count,
                    const int32_t* sums) {
@@ -90,13 +101,46 @@ void FinishRounded(const QuantBlock& block, const QuantList& list, int first, in
       hn::StoreU(bytes, FewBytesTag(), fresh + i);
     }
     for (int i = 0; i < width && epilogue.has_table; ++i) fresh[i] = epilogue.bytes[fresh[i]];
-    const int pixel = first + p;
-    auto* const stored = reinterpret_cast<uint8_t*>(list.outputs[pixel]) + block.first_output;
-    if (list.changed != nullptr) {
-      if (!Differ(stored, fresh, block.outputs)) continue;
-      __atomic_store_n(list.changed[pixel], 1, __ATOMIC_RELAXED);
+    StoreBytes(block, list, first + p, fresh);
+  }
+}
+
+// FinishSums, where bytes are stored of what a function makes of the sums, and nothing is added:
+// what quantisers write that do not round what goes into SiLU.
+void FinishValues(const QuantBlock& block, const QuantList& list, int first, int count,
+                  const int32_t* sums) {
+  constexpr VectorOps ops;
+  const QuantEpilogue& epilogue = *list.epilogue;
+  const Floats scale = ops.Set(epilogue.steps.scale);
+  const Floats zero_point = ops.Set(static_cast<float>(epilogue.steps.zero_point));
+  const Floats least = ops.Set(static_cast<float>(epilogue.least));
+  const Floats most = ops.Set(static_cast<float>(epilogue.most));
+  const SumVector lowest = hn::Set(SumTag(), epilogue.steps.low());
+  const auto flip =
+      hn::Set(FewBytesTag(), static_cast<uint8_t>(epilogue.steps.is_signed ? 0x80 : 0));
+  const int width = block.vectors * kLanes;  // a power of two
+  const int together = kMostWidth / width;   // pixels
+  HWY_ALIGN float values[kMostWidth];
+  uint8_t fresh[HWY_MAX(kMostWidth, kBytesTogether)];
+  for (int p = 0; p < count; p += together) {
+    const int pixels = HWY_MIN(together, count - p);
+    for (int i = 0; i < pixels * width; i += kLanes) {
+      const Floats sum = hn::ConvertTo(FloatTag(), hn::LoadU(SumTag(), sums + p * width + i));
+      const Floats scaled =
+          hn::Mul(sum, hn::LoadU(FloatTag(), block.multipliers + (i & (width - 1))));
+      hn::StoreU(scaled, FloatTag(), values + i);
     }
-    CopyBytes(fresh, block.outputs, stored);
+    if (epilogue.apply != nullptr) {
+      epilogue.apply(epilogue.activation, values, values, pixels * width);
+    }
+    for (int i = 0; i < pixels * width; i += kLanes) {
+      const Floats steps = hn::Div(hn::LoadU(FloatTag(), values + i), scale);
+      const Floats moved = hn::Add(ops.Round(steps), zero_point);
+      const Floats clamped = ops.Smaller(ops.Larger(moved, least), most);
+      const auto number = hn::Sub(hn::ConvertTo(SumTag(), clamped), lowest);
+      hn::StoreU(hn::Xor(hn::DemoteTo(FewBytesTag(), number), flip), FewBytesTag(), fresh + i);
+    }
+    for (int k = 0; k < pixels; ++k) StoreBytes(block, list, first + p + k, fresh + k * width);
   }
 }
 
@@ -184,8 +228,9 @@ class PixelValues {
 HWY_NOINLINE void FinishSums(const QuantBlock& block, const QuantList& list, int first, int count,
                              const int32_t* sums) {
   const QuantEpilogue& epilogue = *list.epilogue;
-  if (epilogue.rounds_sums && list.residuals == nullptr && !epilogue.gives_floats) {
-    return FinishRounded(block, list, first, count, sums);
+  if (list.residuals == nullptr && !epilogue.gives_floats) {
+    return epilogue.rounds_sums ? FinishRounded(block, list, first, count, sums)
+                                : FinishValues(block, list, first, count, sums);
   }
   for (int p = 0; p < count; ++p) {
     const int pixel = first + p;
