@@ -8,7 +8,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr int kLongestTrialPause = 32;
+constexpr int kLongestTrialPause = 128;
 constexpr double kEnough = 4;      // frames with many boxes
 constexpr int kLongestTrial = 16;  // frames of the camera
 
@@ -35,6 +35,12 @@ std::optional<MovedTrial::Result> MovedTrial::Offer(int64_t frame, const AnswerC
   pause_ = next_pause_;
   if (weight_ >= kEnough) next_pause_ = std::min(2 * next_pause_, kLongestTrialPause);
   return result;
+}
+
+void MovedTrial::NoteCompared(double weight) {
+  if (moved_.has_answer()) return;
+  weight_ += weight;
+  pause_ = next_pause_;
 }
 
 std::optional<MovedTrial::Result> MovedTrial::Compare(const AnswerContent& moved,

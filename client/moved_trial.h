@@ -15,8 +15,9 @@ namespace cacheinf {
 // Shows how well answers would agree that are moved with the scene, and what moving takes: now and
 // then moves an answer over the frames after it, up to the next computed one, and compares it with
 // that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, …
-// up to 32; from then on an answer is moved on until it is 16 frames old, and compared with each
-// computed one. What does not move is compared as it is repeated.
+// up to 128; from then on an answer is moved on until it is 16 frames old, and compared with each
+// computed one. What does not move is compared as it is repeated. A robot whose answers are moved
+// anyway, as they are late, needs no trials.
 class MovedTrial {
  public:
   // The clock must outlive this.
@@ -32,6 +33,10 @@ class MovedTrial {
   // Call after every answer, to the camera's `frame`, whose `content` is null if the frame was not
   // computed.
   std::optional<Result> Offer(int64_t frame, const AnswerContent* content, const Picture& picture);
+
+  // Call when the robot has compared a moved answer with the frame's own by itself, with this
+  // weight: the next trial waits as long as after one.
+  void NoteCompared(double weight);
 
   // Call when frames have another size.
   void Forget() { moved_.Forget(); }

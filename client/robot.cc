@@ -207,6 +207,9 @@ std::optional<Answer> Robot::Moved(const Frame& frame, nanoseconds waited) {
   answer.content = moved_.MoveTo(frame.picture);
   if (frame.index == current_.frame) moved_content_ = answer.content;
   answer.times.preprocess = clock_.Now() - begin;
+  if (chooser_ && MovedAnswer::Moves(answer.content)) {
+    chooser_->NoteMovingTook(answer.times.preprocess);
+  }
   return answer;
 }
 
@@ -223,7 +226,6 @@ Answer Robot::Track() {
   answer.times.preprocess = clock_.Now() - begin_;
   if (!chooser_) return answer;
   answer.plan = PlanText();
-  chooser_->NoteMovingTook(answer.times.preprocess);
   return answer;
 }
 
@@ -358,7 +360,9 @@ void Robot::NoteBetween() {
 void Robot::NoteMoved(const AnswerContent& content) {
   const AgreementMeasure measure = MeasureOfContent(*moved_content_, content);
   const int frames = static_cast<int>(current_.frame - moved_from_);
-  if (measure.value) chooser_->NoteMoved(*measure.value, measure.weight, frames);
+  if (!measure.value) return;
+  chooser_->NoteMoved(*measure.value, measure.weight, frames);
+  moved_trial_.NoteCompared(measure.weight);
 }
 
 std::string Robot::WhyPlan() const {

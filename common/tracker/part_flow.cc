@@ -98,31 +98,45 @@ class PartFlow::Impl {
   // says nothing is passed over.
   void StepTo(const GreyPicture& picture, std::span<const Rectangle> parts,
               std::vector<PartMotion>& motions) {
+    if (parts.empty()) return;
     if (!has_pyramid_) BuildPyramid(reference_, /*with_derivatives=*/true, reference_pyramid_);
     has_pyramid_ = true;
-    FindPoints(parts, motions);
+    // A point's place need not be exact. Every second one of the pyramid is a derivative.
+    cv::cornerMinEigenVal(reference_pyramid_[2], quality_, kTexture);
     BuildPyramid(picture, /*with_derivatives=*/true, frame_pyramid_);
+    FindPoints(parts, motions);
     FollowThereAndBack();
-    const PartMotion whole = MotionOf(points_of_.front(), {});
-    bool is_any_known = whole.is_known;
+    std::vector<PartMotion> steps;
+    for (const PointRange& points : points_of_) steps.push_back(MotionOf(points));
+    const auto is_known = [](const PartMotion& step) { return step.is_known; };
+    const bool are_all_known =
+        steps.size() == motions.size() && std::ranges::all_of(steps, is_known);
+    PartMotion whole;  // of the picture, where a part says nothing
+    if (!are_all_known) {
+      FindPointsOfPicture();
+      FollowThereAndBack();
+      whole = MotionOf(points_of_.front());
+    }
+    const bool is_any_known = whole.is_known || std::ranges::any_of(steps, is_known);
     for (size_t i = 0; i < motions.size(); ++i) {
-      const bool is_looked_at = i + 1 < points_of_.size();
-      PartMotion step = is_looked_at ? MotionOf(points_of_[i + 1], whole) : whole;
-      step.is_known &= is_looked_at;
-      is_any_known |= step.is_known;
+      const bool is_of_part = i < steps.size() && steps[i].is_known;
+      const PartMotion& step = is_of_part ? steps[i] : whole;
       motions[i] = {motions[i].x.Then(step.x), motions[i].y.Then(step.y),
-                    motions[i].is_known && step.is_known};
+                    motions[i].is_known && is_of_part};
     }
     if (is_any_known) std::swap(reference_pyramid_, frame_pyramid_);
   }
 
-  // Those of the whole picture come first.
+  void FindPointsOfPicture() {
+    points_.clear();
+    points_of_.clear();
+    AddPart({0, reference_.height()}, {0, reference_.width()}, kPicturePointsASide);
+  }
+
+  // Of the first parts, one by one.
   void FindPoints(std::span<const Rectangle> parts, const std::vector<PartMotion>& motions) {
     points_.clear();
     points_of_.clear();
-    // A point's place need not be exact. Every second one of the pyramid is a derivative.
-    cv::cornerMinEigenVal(reference_pyramid_[2], quality_, kTexture);
-    AddPart({0, reference_.height()}, {0, reference_.width()}, kPicturePointsASide);
     const size_t count = std::min(parts.size(), kMostParts);
     if (count == 0) return;
     const int points_a_side = std::min(
@@ -183,16 +197,14 @@ class PartFlow::Impl {
     }
   }
 
-  PartMotion MotionOf(const PointRange& part, PartMotion otherwise) {
+  // Unknown, and none, if too few of the points were found.
+  PartMotion MotionOf(const PointRange& part) {
     good_.clear();
     for (size_t i = part.begin; i < part.end; ++i) {
       if (returns_[i] != 0) good_.push_back(i);
     }
     const auto all = static_cast<double>(part.end - part.begin);
-    if (good_.size() < kFewest || static_cast<double>(good_.size()) < kLeastShare * all) {
-      otherwise.is_known = false;
-      return otherwise;
-    }
+    if (good_.size() < kFewest || static_cast<double>(good_.size()) < kLeastShare * all) return {};
     const double scale = ScaleOfGood();
     const auto axis = [&](float cv::Point2f::*side) {
       const double from = MedianOfGood([&](size_t i) { return points_[i].*side; }) + 0.5;

@@ -45,6 +45,18 @@ TEST(MovedTrialTest, OnceYoungAnswersAreKnownOlderOnesAreTried) {
   EXPECT_EQ(std::vector(frames.begin() + 3, frames.begin() + 7), (std::vector{4, 8, 12, 16}));
 }
 
+TEST(MovedTrialTest, WhatIsComparedAnywayNeedsNoTrials) {
+  const SteadyClock clock;
+  MovedTrial trial(clock);
+  const AnswerContent map = Map({1, 1, 2, 2});
+  for (int64_t frame = 0; frame < 40; ++frame) {
+    trial.NoteCompared(1);
+    EXPECT_FALSE(trial.Offer(frame, &map, {})) << frame;
+  }
+  EXPECT_FALSE(trial.Offer(40, &map, {}));
+  EXPECT_TRUE(trial.Offer(41, &map, {}));
+}
+
 TEST(MovedTrialTest, WhatIsNothingButNumbersGivesNoResult) {
   const SteadyClock clock;
   MovedTrial trial(clock);
