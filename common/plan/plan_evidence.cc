@@ -20,10 +20,12 @@ constexpr double kMostOfBeginning = 4;    // samples as which it counts
 constexpr double kTrialsRemembered = 16;  // of weight 1
 constexpr double kOldest = 63;            // frames; an older answer agrees no less
 
-// How well answers agree as long as nothing is known. Of codecs: about as yolov5n's boxes do in the
-// median of five clips (docs/measurements/modes.md).
+// How well answers agree as long as nothing is known. Of codecs, and of smaller models: about as
+// yolov5n's boxes do in the median of five clips (docs/measurements/modes.md).
 double UnknownAgreement(const Plan& plan) {
   constexpr double kUsual = 0.95;
+  constexpr double kSmaller = 0.75;
+  if (!plan.model.empty()) return kSmaller;
   if (plan.codec.empty()) return kUsual;
   const PictureCodec codec = ParsePictureCodec(plan.codec);
   if (codec.kind != PictureCodecKind::kVideo) {

@@ -23,13 +23,13 @@ namespace cacheinf {
 //
 // Agreement is known by way of computing: local with a cache; each smaller model, and each codec
 // and its server, with a cache and without; split likewise. Alone and dense it is 1. Others begin
-// at .95, a codec from .88 to .97 by its quality, 1 for a dense server that gets all bits, or what
-// a clip or trials have shown; the cache of a smaller model, or a server's behind a codec or split,
-// begins as the robot's own with what is lost without it. The beginning counts as one sample or,
-// where a clip or trials have shown more, as up to four, as one frame alone may err by as much. Of
-// two samples the later one counts more, and while a way is not followed it gets back to its
-// beginning: two thirds of the way in 300 frames. A plan that computes every k-th frame agrees as
-// its answers do that are moved by 0, 1, … k-1 frames.
+// at .95, a codec from .88 to .97 by its quality, a smaller model at .75, 1 for a dense server that
+// gets all bits, or what a clip or trials have shown; the cache of a smaller model, or a server's
+// behind a codec or split, begins as the robot's own with what is lost without it. The beginning
+// counts as one sample or, where a clip or trials have shown more, as up to four, as one frame
+// alone may err by as much. Of two samples the later one counts more, and while a way is not
+// followed it gets back to its beginning: two thirds of the way in 300 frames. A plan that computes
+// every k-th frame agrees as its answers do that are moved by 0, 1, … k-1 frames.
 //
 // Losses add as steps do that go each its own way, by their squares: those of a codec, of a cache,
 // and of every frame by which an answer is moved (a loss being the logarithm of an agreement). So

@@ -540,7 +540,7 @@ TEST_F(PlanObjectiveTest, ANewChooserPursuesTheSameByTheSameEvidence) {
   PlanChooser chooser = ChooserOf(pair);
   chooser.Pursue(kOnTime);
   chooser.AddModel("small", Profiles(0.5).robot);
-  chooser.NoteAgreement(Cache(), 0.5, 1);
+  chooser.NoteAgreement(Cache(), 0.3, 1);
   chooser.NoteAgreement(Small(false), 0.6, 1);
   Follow(chooser, kDown, 5);
   PlanChooser next = ChooserOf(pair);
