@@ -324,7 +324,8 @@ int64_t QuantConv::BytesOfBlock(int vectors) const {
     const int of_lane = kBytesOfWord * (kernels_->has_wide_weights ? 2 : 1);
     return int64_t{taps_} * group_words_ * lanes * of_lane;
   }
-  const int words = in_registers_ ? tap_columns_ * WordCount(taps_ / tap_columns_) : taps_;
+  const int words =
+      in_registers_ ? tap_columns_ * WordCount(taps_ / tap_columns_) : DivideUp(taps_, 2);
   return int64_t{words} * lanes * kBytesOfWord;
 }
 
@@ -417,7 +418,9 @@ void QuantConv::PackWeight(int w, int tap, int input, const QuantBlock& block, i
     const int64_t word = int64_t{tap % tap_columns_} * fours + row / kBytesOfWord;
     weights[lane_of(word) * kBytesOfWord + row % kBytesOfWord] = static_cast<uint8_t>(w);
   } else if (is_depthwise_) {
-    std::memcpy(weights + lane_of(tap) * kBytesOfWord, &w, sizeof(w));
+    const auto wide = static_cast<int16_t>(w);
+    std::memcpy(weights + lane_of(tap / 2) * kBytesOfWord + tap % 2 * sizeof(wide), &wide,
+                sizeof(wide));
   } else if (kernels_->has_wide_weights) {
     const auto wide = static_cast<int16_t>(w);
     const int byte = input % kBytesOfWord;

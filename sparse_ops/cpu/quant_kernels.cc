@@ -252,35 +252,98 @@ HWY_NOINLINE void FinishSums(const QuantBlock& block, const QuantList& list, int
 
 // --- Depthwise, for any kernel ---------------------------------------------------------------
 
+// Sums of products of 16-bit numbers, two to a lane.
+struct PairSums {
+#if HWY_TARGET == HWY_SCALAR
+  int32_t sum;
+
+  void Start(const int32_t* sums) { sum = *sums; }
+  void Add(SumVector first, SumVector second, SumVector weights) {
+    const int32_t both = hn::GetLane(weights);
+    sum += hn::GetLane(first) * static_cast<int16_t>(both) + hn::GetLane(second) * (both >> 16);
+  }
+  void Store(int32_t* to) const { *to = sum; }
+#else
+  using PairTag = hn::ScalableTag<int16_t>;
+
+  SumVector sum;
+  SumVector other;  // stays zero where the target adds both to one
+
+  HWY_INLINE void Start(const int32_t* sums) {
+    sum = hn::LoadU(SumTag(), sums);
+    other = hn::Zero(SumTag());
+  }
+  HWY_INLINE void Add(SumVector first, SumVector second, SumVector weights) {
+    const SumVector both = hn::Or(first, hn::ShiftLeft<16>(second));
+    sum = hn::ReorderWidenMulAccumulate(SumTag(), hn::BitCast(PairTag(), both),
+                                        hn::BitCast(PairTag(), weights), sum, other);
+  }
+  HWY_INLINE void Store(int32_t* to) const {
+    hn::StoreU(hn::RearrangeToOddPlusEven(sum, other), SumTag(), to);
+  }
+#endif
+};
+
 // The numbers of a vector of channels, of which `count` exist.
+template <bool kIsWhole>
 HWY_INLINE SumVector LoadNumbers(const uint8_t* from, int count, uint8_t flip) {
-  HWY_ALIGN uint8_t some[kLanes] = {};
-  if (count < kLanes) {
-    std::memcpy(some, from, static_cast<size_t>(count));
+  HWY_ALIGN uint8_t some[kLanes];
+  if constexpr (!kIsWhole) {
+    for (int i = 0; i < kLanes; ++i) some[i] = i < count ? from[i] : uint8_t{0};
     from = some;
   }
   const auto bytes = hn::LoadU(FewBytesTag(), from);
   return hn::PromoteTo(SumTag(), hn::Xor(bytes, hn::Set(FewBytesTag(), flip)));
 }
 
-void RunDepthwise(const QuantBlock& block, const QuantList& list) {
+// The sums of a vector of channels of some pixels.
+template <int kPixels, bool kIsWhole>
+HWY_INLINE void SumDepthwise(const QuantBlock& block, const QuantList& list, int first, int channel,
+                             int32_t* sums) {
   const uint8_t flip = block.flips_inputs ? 0x80 : 0;
   const int width = block.vectors * kLanes;
-  const auto* const weights = static_cast<const int32_t*>(block.weights);
-  HWY_ALIGN int32_t sums[kMostWidth];
-  for (int p = 0; p < list.count; ++p) {
-    for (int c = 0; c < width; c += kLanes) {
-      const int count = block.outputs - c;
-      SumVector sum = hn::LoadU(SumTag(), block.sums + c);
-      for (int t = 0; t < list.segments && count > 0; ++t) {
-        const uint8_t* const input = list.inputs[t * list.stride + p] + block.first_input + c;
-        const SumVector numbers = LoadNumbers(input, count, flip);
-        sum = hn::Add(sum, hn::Mul(numbers, hn::LoadU(SumTag(), weights + t * width + c)));
-      }
-      hn::StoreU(sum, SumTag(), sums + c);
+  const int count = block.outputs - channel;
+  const int64_t offset = block.first_input + channel;
+  const auto* weights = static_cast<const int32_t*>(block.weights) + channel;
+  const uint8_t* const* inputs = list.inputs + first;
+  PairSums of[kPixels];
+  for (PairSums& sum : of) sum.Start(block.sums + channel);
+  int t = 0;
+  for (; t + 2 <= list.segments; t += 2, weights += width, inputs += 2 * list.stride) {
+    const SumVector pair = hn::LoadU(SumTag(), weights);
+    for (int p = 0; p < kPixels; ++p) {
+      of[p].Add(LoadNumbers<kIsWhole>(inputs[p] + offset, count, flip),
+                LoadNumbers<kIsWhole>(inputs[list.stride + p] + offset, count, flip), pair);
     }
-    FinishSums(block, list, p, 1, sums);
   }
+  for (int p = 0; p < kPixels; ++p) {
+    if (t < list.segments) {
+      of[p].Add(LoadNumbers<kIsWhole>(inputs[p] + offset, count, flip), hn::Zero(SumTag()),
+                hn::LoadU(SumTag(), weights));
+    }
+    of[p].Store(sums + p * width + channel);
+  }
+}
+
+template <int kPixels>
+void RunDepthwiseTile(const QuantBlock& block, const QuantList& list, int first) {
+  const int width = block.vectors * kLanes;
+  HWY_ALIGN int32_t sums[kPixels * kMostWidth] = {};
+  for (int c = 0; c < width; c += kLanes) {
+    if (c + kLanes <= block.outputs) {
+      SumDepthwise<kPixels, true>(block, list, first, c, sums);
+    } else if (c < block.outputs) {
+      SumDepthwise<kPixels, false>(block, list, first, c, sums);
+    }
+  }
+  FinishSums(block, list, first, kPixels, sums);
+}
+
+void RunDepthwise(const QuantBlock& block, const QuantList& list) {
+  constexpr int kTogether = 4;
+  int p = 0;
+  for (; p + kTogether <= list.count; p += kTogether) RunDepthwiseTile<kTogether>(block, list, p);
+  for (; p < list.count; ++p) RunDepthwiseTile<1>(block, list, p);
 }
 
 // --- Bytes as 16-bit numbers -----------------------------------------------------------------

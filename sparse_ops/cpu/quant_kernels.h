@@ -76,8 +76,8 @@ struct QuantEpilogue {
 // Adjacent output channels of one group, as many as a tile is wide. Lanes are in the order of
 // ChannelOfLane.
 struct QuantBlock {
-  // [segment][word][vector][lane], as `has_wide_weights` says. Depthwise: [tap][vector][lane] of
-  // 32 bits; in registers [column][four rows][vector][lane], a byte a row.
+  // [segment][word][vector][lane], as `has_wide_weights` says. Depthwise: [two taps][vector][lane],
+  // 16 bits a tap; in registers [column][four rows][vector][lane], a byte a row.
   const void* weights = nullptr;
   const int32_t* sums = nullptr;       // [vectors * lanes]: where they start
   const float* multipliers = nullptr;  // [vectors * lanes]
