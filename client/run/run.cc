@@ -271,8 +271,7 @@ class Run final : public FrameObserver {
 
   void PublishMoved(const Frame& frame, const Answer& answer) override {
     publisher_.Publish(frame, answer);
-    ++summary_.moved;
-    ++summary_.early;
+    summary_.AddMoved(answer);
   }
 
   void KeepMoved(const Frame& /*frame*/, const Answer& answer) override {

@@ -312,6 +312,8 @@ void Summary::Add(const Answer& answer) {
   moved += answer.is_moved;
   latency.Add(answer.latency());
   late += answer.is_late() && !answer.is_moved;
+  const bool is_first = moved_frames.erase(answer.frame) == 0;
+  none_in_time += is_first && answer.is_late();
   AddTo(times, answer.times, kRobotTimes);
   if (answer.work) {
     work.Add(*answer.work);
@@ -325,7 +327,15 @@ void Summary::Add(const Answer& answer) {
   }
 }
 
+void Summary::AddMoved(const Answer& answer) {
+  ++moved;
+  ++early;
+  none_in_time += answer.is_late();
+  moved_frames.insert(answer.frame);
+}
+
 void Summary::AddOvertaken(const Answer& answer) {
+  moved_frames.erase(answer.frame);
   ++frames;
   ++overtaken;
   latency.Add(answer.latency());
@@ -380,6 +390,9 @@ std::string ToText(const Summary& summary) {
                           summary.early);
     }
     if (summary.overtaken > 0) text += fmt::format(", {} of them that alone", summary.overtaken);
+    if (summary.none_in_time > 0) {
+      text += fmt::format("; {} frames had no answer in time", summary.none_in_time);
+    }
     text += '\n';
   }
   if (summary.fresh < summary.frames) {
@@ -423,6 +436,7 @@ std::string ToJsonText(const Summary& summary, const RobotConfig& config,
                {"late", summary.late},
                {"moved", summary.moved},
                {"early", summary.early},
+               {"none_in_time", summary.none_in_time},
                {"overtaken", summary.overtaken},
                {"skipped", summary.skipped},
                {"dropped", summary.queue.dropped},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,10 +74,12 @@ struct Summary {
   double deadline_ms = 0;  // 0: none
   int64_t late = 0;        // computed answers later than deadline_ms
   int64_t moved = 0;       // moved answers, which came before the computed one or instead of it
-  int64_t early = 0;       // frames that had a moved answer at their deadline
-  int64_t overtaken = 0;   // of these, those that have it alone
-  int64_t skipped = 0;     // could not be read or fitted
-  QueueCount queue;        // of a live source's frames
+  int64_t early = 0;       // frames that had a moved answer first
+  int64_t none_in_time =
+      0;                  // frames whose first answer, moved or their own, came after deadline_ms
+  int64_t overtaken = 0;  // of these, those that have it alone
+  int64_t skipped = 0;    // could not be read or fitted
+  QueueCount queue;       // of a live source's frames
   bool interrupted = false;
   std::chrono::nanoseconds elapsed{0};  // without checks
   LatencyHistogram latency;
@@ -100,9 +103,12 @@ struct Summary {
   std::vector<std::optional<double>> agreement_of_older;
 
   void Add(const Answer& answer);
-  void AddOvertaken(const Answer& answer);  // the frame's only one, moved
+  void AddMoved(const Answer& answer);      // before the frame's own, or its only one
+  void AddOvertaken(const Answer& answer);  // the frame's only one, after AddMoved
   void Add(const Robot::Refreshed& refreshed);
   void AddUnwritten(const std::string& what);  // empty: nothing
+
+  std::set<int64_t> moved_frames;  // that have a moved answer, and no other yet
 };
 
 // Returns "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %".

@@ -32,10 +32,12 @@ FieldTable ServerLinkConfig::Fields() {
             "other server. Servers with keys of their own need a list, in the order of --server.",
             "Set it for tcp:// to another machine."}
           .Flag("--server-key"),
-      Field{"wait", &wait_s,
-            "Seconds to wait at the start until the server is ready; 0: answer alone until then. "
-            "In mode \"cacheinf\" it is ready once it has sent a plan.",
-            "Set it if the server must have a part in the first frames, too."}
+      Field{
+          "wait", &wait_s,
+          "Seconds to wait at the start until the server is ready; 0: answer alone until then. No "
+          "frame is answered while it waits. In mode \"cacheinf\" it is ready once it has sent a "
+          "plan.",
+          "Set it if the server must have a part in the first frames, too."}
           .Between(0, 1e6)
           .Flag("--server-wait"),
       Field{

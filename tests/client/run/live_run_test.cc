@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -150,8 +151,10 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   clock.Advance(milliseconds(100));
   const Summary live = Run(std::make_unique<GivenFrames>(frames, /*is_live=*/true), config, clock);
   int64_t late = 0;
+  std::map<int64_t, bool> is_first_late;  // by frame
   for (const Json& answer : Answers()) {
     const double latency_ms = answer["latency_ms"];
+    is_first_late.emplace(answer["frame"], latency_ms > 20);
     EXPECT_DOUBLE_EQ(latency_ms, 100 - answer["stamp_ms"].get<double>());
     EXPECT_EQ(answer.value("late", false), latency_ms > 20);
     if (!answer.value("moved", false)) late += latency_ms > 20 ? 1 : 0;
@@ -159,6 +162,9 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   ASSERT_FALSE(Answers().empty());
   EXPECT_EQ(Answers().back()["frame"], 2) << "the newest frame is always answered";
   EXPECT_EQ(live.late, late);
+  EXPECT_EQ(live.none_in_time,
+            std::ranges::count_if(is_first_late, [](const auto& first) { return first.second; }));
+  EXPECT_GT(live.none_in_time, 0);
   EXPECT_EQ(live.frames + live.queue.dropped, 3);
   EXPECT_NEAR(live.times.at("waited_ms").max_ms(), live.latency.max_ms(), 1e-9);
 
