@@ -151,6 +151,7 @@ struct ServerPeer::Server {
   WireVersions speaks = kWire;  // on the next connection
   Reconnection reconnection;
   std::optional<std::chrono::nanoseconds> ready_since = {};  // while it is not the current one
+  bool is_announced = false;                                 // as there or ready
   std::string problem;                                       // in connecting, as reported
   std::string loss;                                          // why the last connection ended
   std::optional<message::Schedule> schedule;                 // its last one
@@ -218,6 +219,7 @@ ServerConnection* ServerPeer::Poll() {
   current_ = Choose();
   if (current_ == nullptr) return nullptr;
   has_new_schedule_ = current_->schedule.has_value();
+  current_->is_announced = true;
   LogInfo("a server is there" + At(*current_));
   return &*current_->connection;
 }
@@ -288,6 +290,7 @@ void ServerPeer::LetGo(Server& server) {
   server.connection.reset();
   server.channel.reset();
   server.ready_since.reset();
+  server.is_announced = false;
 }
 
 // Leaves the current one to who uses it.
@@ -305,9 +308,11 @@ void ServerPeer::LookAfter(Server& server) {
 
 void ServerPeer::HearNext(Server& server) {
   if (auto schedule = server.connection->TakeSchedule()) server.schedule = std::move(schedule);
-  if (!server.has_model() || server.ready_since) return;
-  server.ready_since = clock_.Now();
-  if (current_ != nullptr) LogInfo("another server is ready" + At(server));
+  if (!server.has_model()) return;
+  if (!server.ready_since) server.ready_since = clock_.Now();
+  // It may be ready before the one that is taken.
+  if (current_ == nullptr || std::exchange(server.is_announced, true)) return;
+  LogInfo("another server is ready" + At(server));
 }
 
 std::unique_ptr<Channel> ServerPeer::Open(std::unique_ptr<Link> link) const {
