@@ -211,7 +211,12 @@ TEST_F(TwoServersTest, TheFirstOfTheListIsTakenEvenIfTheSecondIsThereBefore) {
   EXPECT_EQ(current_, nullptr);
   first_.is_up = true;
   peer_.AskForSchedule({}, "profile");
+  testing::internal::CaptureStderr();
+  SetLogLevel(LogLevel::kInfo);
   Pass(milliseconds(200));
+  SetLogLevel(LogLevel::kOff);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("another server is ready"), log.npos) << log;
   EXPECT_EQ(ScheduleOf(), "first");
 }
 
