@@ -114,8 +114,8 @@ struct PixelKernels {
 
 // The kernels for the best target of this machine.
 const PixelKernels& ChoosePixelKernels();
-// The same, unless vectors of half the width hold so many outputs: some processors compute these in
-// half the time, and none takes longer.
+// The same, unless vectors of half the width hold so many outputs: half of a wider vector would be
+// padding.
 const PixelKernels& ChoosePixelKernelsFor(int outputs);
 
 }  // namespace cacheinf::cpu

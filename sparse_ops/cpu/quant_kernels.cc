@@ -255,14 +255,15 @@ HWY_NOINLINE void FinishSums(const QuantBlock& block, const QuantList& list, int
 // Sums of products of 16-bit numbers, two to a lane.
 struct PairSums {
 #if HWY_TARGET == HWY_SCALAR
-  int32_t sum;
+  uint32_t sum;
 
-  void Start(const int32_t* sums) { sum = *sums; }
+  void Start(const int32_t* sums) { sum = static_cast<uint32_t>(*sums); }
   void Add(SumVector first, SumVector second, SumVector weights) {
     const int32_t both = hn::GetLane(weights);
-    sum += hn::GetLane(first) * static_cast<int16_t>(both) + hn::GetLane(second) * (both >> 16);
+    sum += static_cast<uint32_t>(hn::GetLane(first) * static_cast<int16_t>(both) +
+                                 hn::GetLane(second) * (both >> 16));
   }
-  void Store(int32_t* to) const { *to = sum; }
+  void Store(int32_t* to) const { *to = static_cast<int32_t>(sum); }
 #else
   using PairTag = hn::ScalableTag<int16_t>;
 
