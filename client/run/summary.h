@@ -73,9 +73,9 @@ struct Summary {
   int64_t fresh = 0;         // of these, computed from their own frame
   double deadline_ms = 0;    // 0: none
   int64_t late = 0;          // computed answers later than deadline_ms
+  int64_t none_in_time = 0;  // frames that had no answer, moved or computed, by then
   int64_t moved = 0;         // moved answers, which came before the computed one or instead of it
   int64_t early = 0;         // frames that had a moved answer first
-  int64_t none_in_time = 0;  // frames whose first answer was later than that
   int64_t overtaken = 0;     // of these, those that have it alone
   int64_t skipped = 0;       // could not be read or fitted
   QueueCount queue;          // of a live source's frames
