@@ -21,12 +21,14 @@
 #include <utility>
 #include <vector>
 
+#include "client/answer/answer.h"
 #include "client/live_robot.h"
 #include "client/record/recording.h"
 #include "client/record/replay.h"
 #include "client/robot_setup.h"
 #include "client/run/dense_check.h"
 #include "client/run/run.h"
+#include "client/run/summary.h"
 #include "common/backend/device/cuda_backend.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -164,7 +166,6 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   EXPECT_EQ(live.late, late);
   EXPECT_EQ(live.none_in_time,
             std::ranges::count_if(is_first_late, [](const auto& first) { return first.second; }));
-  EXPECT_GT(live.none_in_time, 0);
   EXPECT_EQ(live.frames + live.queue.dropped, 3);
   EXPECT_NEAR(live.times.at("waited_ms").max_ms(), live.latency.max_ms(), 1e-9);
 
@@ -172,6 +173,26 @@ TEST_F(LiveRunTest, AnAnswerIsAsLateAsItsFrameWaited) {
   EXPECT_EQ(record.frames, 3);
   EXPECT_EQ(record.late, 0);
   EXPECT_EQ(record.latency.max_ms(), 0.0);
+}
+
+TEST(SummaryTest, AFrameIsInTimeByItsFirstAnswer) {
+  const auto answer = [](int64_t frame, int latency_ms) {
+    Answer given;
+    given.frame = frame;
+    given.deadline_ms = 20;
+    given.times.waited = milliseconds(latency_ms);
+    return given;
+  };
+  Summary summary;
+  summary.AddMoved(answer(1, 15));
+  summary.Add(answer(1, 30));
+  EXPECT_EQ(summary.none_in_time, 0);
+  summary.AddMoved(answer(2, 25));
+  summary.Add(answer(2, 30));
+  summary.AddMoved(answer(3, 25));
+  summary.AddOvertaken(answer(3, 25));
+  summary.Add(answer(4, 30));
+  EXPECT_EQ(summary.none_in_time, 3);
 }
 
 // A frame stamped in the future did not wait.
