@@ -242,6 +242,8 @@ const Execution& FrameExecutor::Commit() {
   if (is_kept) {
     last_.work = CommitDecision();
     if (server_) standby_.kept_at = clock_.Now();
+    // Of what was split this state has its own rows only.
+    standby_.share = last_.kind == Plan::Kind::kSplit ? 1 : last_.work->share;
   }
   return last_;
 }
@@ -351,7 +353,7 @@ bool FrameExecutor::StandBy() {
   }
   if (state_.next_stage() == state_.stage_count()) {
     standby_.is_open = false;
-    (void)reuse_->Commit(state_.Commit());
+    standby_.share = reuse_->Commit(state_.Commit()).share;
     standby_.kept_at = clock_.Now();
   }
   standby_.took += clock_.Now() - begin;
@@ -399,13 +401,16 @@ FrameWork FrameExecutor::CommitRefresh() {
   return CommitDecision();
 }
 
+// What has changed since an older frame may be everything.
+bool FrameExecutor::IsKeptWarm() const {
+  return standby_.kept_at && clock_.Now() - *standby_.kept_at < 2 * kStandbyPeriod;
+}
+
 // What the robot computes if no server has a part in the frame.
 Patience::Alone FrameExecutor::AloneIn(const Verdict& verdict) const {
   if (!server_) return Patience::Alone::kAll;
   const bool plans_all = plan_.kind != Plan::Kind::kRemote && !plan_.keeps;
-  // What has changed since an older frame may be everything.
-  const bool is_old = !standby_.kept_at || clock_.Now() - *standby_.kept_at >= 2 * kStandbyPeriod;
-  const bool computes_all = is_old || verdict.forget || plans_all;
+  const bool computes_all = !IsKeptWarm() || verdict.forget || plans_all;
   return computes_all ? Patience::Alone::kAll : Patience::Alone::kWhatChanged;
 }
 

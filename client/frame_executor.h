@@ -146,6 +146,10 @@ class FrameExecutor {
   // nothing is due.
   bool StandBy();
 
+  // What share of a dense run's work the first frame without the server takes, as far as the last
+  // decision about what this state keeps shows. 1: all of it, or nothing is known.
+  double ShareAlone() const { return IsKeptWarm() ? standby_.share : 1; }
+
   // Of the last executed frame.
   const FrameOutputs& outputs() const { return outputs_; }
 
@@ -180,6 +184,7 @@ class FrameExecutor {
   void LeaveStandby();
   FrameWork CommitDecision();
   Time GiveUpAt(Patience& patience, Time due);
+  bool IsKeptWarm() const;
   Patience::Alone AloneIn(const Verdict& verdict) const;
   std::string WhyNotExact(const Plan& plan, const std::string& server_arithmetic) const;
   void NoteServer(Plan::Kind kind, const ServerPart& part, const FrameTimes& times);
@@ -220,6 +225,7 @@ class FrameExecutor {
     std::vector<uint8_t> picture = {};  // of that decision
     Time took{};                        // so far
     std::optional<Time> kept_at = {};   // when the state's last decision was committed
+    double share = 1;                   // of a dense run's work, of that decision
   };
   Standby standby_;
   Time longest_idle_step_{};  // of the last ones

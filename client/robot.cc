@@ -298,7 +298,9 @@ void Robot::FollowPlan() {
   if (!chooser_) return;
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
-  link.is_up = statistics && executor_->MayUseServer();
+  // What the first probe says is there within a round trip; until then a plan would be a guess.
+  const bool is_probed = statistics && statistics->round_trip && statistics->bandwidth;
+  link.is_up = is_probed && executor_->MayUseServer();
   link.shares_rows = executor_->SharesRows();
   if (statistics) {
     link.to_server = OneWayOf(statistics->bandwidth);
@@ -309,6 +311,7 @@ void Robot::FollowPlan() {
   }
   chooser_->SetPeriod(Milliseconds(period_));
   chooser_->NoteLead(Milliseconds(lead_));
+  chooser_->SetShareAlone(executor_->ShareAlone());
   const Plan& plan = chooser_->Choose(link);
   const auto by = std::ranges::find(smaller_, plan.model, &Smaller::name);
   const Smaller* const before =

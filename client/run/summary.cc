@@ -188,13 +188,14 @@ std::string ToText(const GuardReport& guard) {
     text += ", frames are computed whole, as reused results did not agree";
   }
   if (guard.state.is_in_doubt) text += ", in doubt";
-  if (guard.state.agreement) {
-    text += fmt::format(", agreement {:.4f}{}", *guard.state.agreement,
-                        guard.changes > 0 ? " since the last change of level" : "");
-  }
   text += fmt::format(", {} samples", guard.samples);
   text += EvidenceText(guard.samples_with_evidence, guard.samples);
-  text += fmt::format(", {} of them bad, {} changes of level\n", guard.bad_samples, guard.changes);
+  text += fmt::format(", {} of them bad, {} changes of level", guard.bad_samples, guard.changes);
+  if (guard.state.agreement) {
+    text += fmt::format(", agreement {:.4f}{}", *guard.state.agreement,
+                        guard.changes > 0 ? " since the last" : "");
+  }
+  text += '\n';
   for (const auto& [plan, samples] : guard.plans) {
     text += fmt::format(
         "{:<9}{} agrees with dense answers by {:.4f}{}, in {} samples, {} of them bad\n",

@@ -17,6 +17,7 @@ constexpr double kLeastOverlap = 0.3;  // of two boxes of the same thing
 constexpr int kMostUnseen = 5;         // answers without a thing until it is forgotten
 constexpr double kLeastShown = 0.2;    // of a box, within the frame
 constexpr double kAtEdge = 1;          // pixels of the frame
+constexpr double kMostHidden = 0.5;    // of a side, beyond the frame
 constexpr double kAroundPoint = 0.05;  // of the frame's size, on each side of a keypoint
 
 constexpr int kLongestSide = 320;  // of a small picture
@@ -66,13 +67,15 @@ Range PixelsBetween(double begin, double end, const Axis& axis) {
   return {pixel(begin), pixel(end)};
 }
 
-// Where the sides of a box go. At the frame's edge they stay: more of the thing comes into view.
+// Where the sides of a box go. At the frame's edge they stay, as more of the thing comes into view,
+// but it is not much longer than what was seen of it.
 std::pair<double, double> MovedSides(double begin, double end, const AxisMotion& motion,
                                      double size) {
   const double moved_begin = motion.Of(begin);
   const double moved_end = motion.Of(end);
-  return {begin > kAtEdge ? moved_begin : std::min(0.0, moved_begin),
-          end < size - kAtEdge ? moved_end : std::max(size, moved_end)};
+  const double most = kMostHidden * (moved_end - moved_begin);
+  return {begin > kAtEdge ? moved_begin : std::min(moved_begin, std::max(0.0, moved_begin - most)),
+          end < size - kAtEdge ? moved_end : std::max(moved_end, std::min(size, moved_end + most))};
 }
 
 Keypoint Moved(const Keypoint& point, const PartMotion& motion) {

@@ -348,6 +348,9 @@ double PlanChooser::Cost(const Plan& plan, double latency_ms) const {
 Prediction PlanChooser::OfFirstFrame(const Plan& plan) const {
   Situation whole = situation_;
   whole.robot_work = whole.server_work = 1;
+  if (plan.kind == Plan::Kind::kLocal && plan.keeps && plan.model.empty()) {
+    whole.robot_work = std::max(situation_.robot_work, share_alone_);
+  }
   return Corrected(model_.At(whole), plan);
 }
 
@@ -598,9 +601,11 @@ std::string PlanChooser::Reason() const {
   } else if (other != nullptr && cost(*other) < cost(*planned)) {
     const bool is_for_work = IsOnTime() && cost(*planned) - cost(*other) <= kAsGood &&
                              RobotMs(*planned) < RobotMs(*other);
-    text += is_for_work             ? "; the second is hardly better, for more of the robot's work"
-            : IsProven(other->plan) ? "; the second wins too little for a change"
-                                    : "; the second is a guess, as it was never followed";
+    text += is_for_work              ? "; the second is hardly better, for more of the robot's work"
+            : !IsProven(other->plan) ? "; the second is a guess, as it was never followed"
+            : IsAlone(other->plan) && robot_unused_ >= kFramesKnown
+                ? "; the second is a guess, as it was not followed lately"
+                : "; the second wins too little for a change";
   }
   if (left_out_ && cost(*left_out_) < cost(*planned)) {
     text += fmt::format("; {} agrees too little ({})", ToText(left_out_->plan),

@@ -68,6 +68,9 @@ class PlanChooser {
   void Pursue(const Goal& goal);
   // How often the camera delivers a frame. Until then it is assumed to wait for the deadline.
   void SetPeriod(double period_ms) { period_ms_ = period_ms; }
+  // What share of a dense run's work a first frame takes that the robot computes alone, keeping
+  // results. Until then: all of it.
+  void SetShareAlone(double share) { share_alone_ = share; }
   // How long before a deadline an answer is moved that is to be there by then.
   void NoteLead(double lead_ms) { lead_ms_.Add(lead_ms); }
   // How long the last frame, computed by the last choice, kept the robot from the next one once its
@@ -220,6 +223,7 @@ class PlanChooser {
   const bool keeps_to_nearby_;
   Goal goal_;
   double period_ms_ = 0;  // 0: unknown
+  double share_alone_ = 1;
   PlanEvidence evidence_;
   Situation situation_;
   Median moving_ms_;  // an answer

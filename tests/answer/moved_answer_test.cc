@@ -163,6 +163,15 @@ TEST_F(MovedAnswerTest, MoreOfAThingAtTheEdgeComesIntoView) {
   ExpectAt(MoveTo(Scene({{2, -20, 104}})).at(0), 0, 104, 80, 164);
 }
 
+TEST_F(MovedAnswerTest, AThingThatCameIntoViewLeavesTheEdge) {
+  const auto after = [](int frames) { return Scene({{2, -40 + 12.0 * frames, 100}}); };
+  Detection box = BoxOf({2, -40, 100});
+  box.left = 0;
+  Keep({box}, after(0));
+  for (int i = 1; i < 8; ++i) MoveTo(after(i));
+  ExpectAt(MoveTo(after(8)).at(0), 66, 100, 156, 160);  // half of the 60 pixels seen were hidden
+}
+
 TEST_F(MovedAnswerTest, NewAnswersTakeOverIdsByPlaceAndClass) {
   const Thing one = {2, 40, 50};
   const Thing other = {3, 100, 70};

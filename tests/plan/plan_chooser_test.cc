@@ -247,6 +247,30 @@ TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
   EXPECT_LE(switches_, 4) << "of 40 occasions";
 }
 
+// How many frames at a server is stayed with that is half as slow again as the robot alone, whose
+// first frame takes such a share of all work.
+int FramesUntilAlone(double share_alone) {
+  const ProfilePair pair = Profiles(3);
+  PlanChooser chooser = ChooserOf(pair);
+  EXPECT_EQ(Settled(chooser, kFast, 0.5, 40).kind, Plan::Kind::kRemote) << chooser.Reason();
+  chooser.SetShareAlone(share_alone);
+  PlanChooser::Link slow = kFast;
+  for (int frame = 0; frame < 500; ++frame) {
+    slow.round_trip_ms = 20;
+    const Plan plan = chooser.Choose(slow);
+    if (plan.kind == Plan::Kind::kLocal) return frame;
+    chooser.Note(AsPredicted(chooser, plan, 0.5));
+  }
+  return 500;
+}
+
+TEST(PlanChooser, AServerIsLeftTheSoonerTheLessTheRobotsOwnResultsLack) {
+  const int warm = FramesUntilAlone(0.5);
+  const int cold = FramesUntilAlone(1);
+  EXPECT_LT(warm, cold);
+  EXPECT_LT(cold, 500);
+}
+
 // As when a schedule of better figures comes.
 TEST_F(PlanChooserTest, ANewChooserGoesOnWhereTheOneBeforeItWas) {
   AnswerMany(std::nullopt, 0.1);

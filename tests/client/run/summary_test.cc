@@ -218,8 +218,11 @@ TEST(SummaryTest, TellsWhatTheGuardKnows) {
   summary.guard->state = {SafetyLevel::kNormal, 0.95};
   EXPECT_EQ(
       Line(summary, "guard"),
-      "guard    normal, agreement 0.9500, 9 samples, 8 had anything to compare, 0 of them bad, "
-      "0 changes of level");
+      "guard    normal, 9 samples, 8 had anything to compare, 0 of them bad, 0 changes of level, "
+      "agreement 0.9500");
+  summary.guard->changes = 2;
+  EXPECT_TRUE(
+      Line(summary, "guard").ends_with("2 changes of level, agreement 0.9500 since the last"));
   EXPECT_EQ(Line(summary, "warning"), "");
   summary.guard->least = 0.9;
   summary.guard->plans = {{"remote jpeg:1 dense", {9, 8, 0.25, true}},
