@@ -71,10 +71,9 @@ void JudgeCache(const std::shared_ptr<const CompiledModel>& model, const SharedS
       dense.SetPicture(picture);
       dense.Run();
       ReadOutputs(dense, dense_numbers);
-      Agreement agreement;
-      agreement.Add(content, numbers, reader.Read(dense, {}), dense_numbers,
-                    seen.model_from_seen.IsIdentity());
-      const AgreementMeasure measure = agreement.measure();
+      const AgreementMeasure measure =
+          MeasureOfFrame(content, numbers, reader.Read(dense, {}), dense_numbers,
+                         seen.model_from_seen.IsIdentity());
       if (measure.value) judged->Add(*measure.value, measure.weight);
     }
     reuse.MeasureSpreadsIfDue(kept);

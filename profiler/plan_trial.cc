@@ -136,10 +136,9 @@ void PlanTrial::Code(const PictureCodec& codec) {
 void PlanTrial::Judge(const Answer& answer) {
   Candidate& candidate = candidates_[candidate_++];
   coding_.reset();
-  Agreement agreement;
-  agreement.Add(answer.content, answer.numbers, dense_->content, dense_->numbers,
-                /*lie_alike=*/!candidate.smaller);
-  const AgreementMeasure measure = agreement.measure();
+  const AgreementMeasure measure =
+      MeasureOfFrame(answer.content, answer.numbers, dense_->content, dense_->numbers,
+                     /*lie_alike=*/!candidate.smaller);
   if (!measure.value) return;
   ++candidate.judged;
   results_.push_back({candidate.plan, *measure.value, measure.weight});

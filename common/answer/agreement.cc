@@ -10,6 +10,9 @@ namespace cacheinf {
 namespace {
 
 constexpr double kFewBoxes = 4;
+constexpr double kLeastClass = 0.01;  // of the pixels compared; smaller classes are left out
+// Added as agreeing.
+constexpr double kPixelsGiven = 0.002;  // to each class, of the pixels compared
 
 double Square(double number) { return number * number; }
 
@@ -261,6 +264,52 @@ AgreementMeasure Agreement::measure() const {
   return {"none", std::nullopt};
 }
 
+bool HaveEvidence(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
+  const auto begin = static_cast<std::ptrdiff_t>(rows.begin) * exact.width;
+  const auto end = static_cast<std::ptrdiff_t>(rows.end) * exact.width;
+  const int32_t first = exact.classes[static_cast<size_t>(begin)];
+  const auto is_all_first = [&](const ClassMap& map) {
+    return std::all_of(map.classes.begin() + begin, map.classes.begin() + end,
+                       [first](int32_t label) { return label == first; });
+  };
+  return !is_all_first(answer) || !is_all_first(exact);
+}
+
+AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
+  const auto begin = static_cast<size_t>(rows.begin) * static_cast<size_t>(exact.width);
+  const auto end = static_cast<size_t>(rows.end) * static_cast<size_t>(exact.width);
+  SegmentationScore score;
+  for (size_t i = begin; i < end; ++i) score.Add(answer.classes[i], exact.classes[i]);
+  const auto pixels = static_cast<double>(end - begin);
+  const double given = kPixelsGiven * pixels;
+  const auto usual =
+      std::max_element(score.classes().begin(), score.classes().end(),
+                       [](const auto& a, const auto& b) { return a.truth < b.truth; });
+  double sum = 0;
+  int classes = 0;
+  for (auto it = score.classes().begin(); it != score.classes().end(); ++it) {
+    const auto larger = static_cast<double>(std::max(it->predicted, it->truth));
+    if (it != usual && larger < kLeastClass * pixels) continue;
+    sum += (static_cast<double>(it->both) + given) / (static_cast<double>(it->either()) + given);
+    ++classes;
+  }
+  return {sum / classes, pixels - static_cast<double>(usual->both) + given};
+}
+
+AgreementMeasure MeasureOfFrame(const AnswerContent& answer, const OutputNumbers& numbers,
+                                const AnswerContent& dense, const OutputNumbers& dense_numbers,
+                                bool lie_alike) {
+  if (const auto* map = std::get_if<ClassMap>(&dense)) {
+    const auto& answered = std::get<ClassMap>(answer);
+    const Range rows = {0, map->height};
+    if (!HaveEvidence(answered, *map, rows)) return {};
+    return {"mIoU", CompareRows(answered, *map, rows).agreement, 1};
+  }
+  Agreement agreement;
+  agreement.Add(answer, numbers, dense, dense_numbers, lie_alike);
+  return agreement.measure();
+}
+
 AgreementMeasure MeasureOfContent(const AnswerContent& answer, const AnswerContent& newer) {
   if (const auto* classes = std::get_if<Classification>(&newer)) {
     const auto& best = std::get<Classification>(answer).best;
@@ -271,9 +320,7 @@ AgreementMeasure MeasureOfContent(const AnswerContent& answer, const AnswerConte
     return {};
   }
   const OutputNumbers none;
-  Agreement agreement;
-  agreement.Add(answer, none, newer, none);
-  return agreement.measure();
+  return MeasureOfFrame(answer, none, newer, none);
 }
 
 }  // namespace cacheinf

@@ -11,6 +11,7 @@
 #include "common/answer/answers.h"
 #include "common/answer/outputs.h"
 #include "common/answer/statistics.h"
+#include "sparse_ops/views.h"
 
 // How far the answers of a run agree with those of the same network run densely. Each measure
 // covers any number of frames. The dense answer stands for the truth; nothing here says whether it
@@ -216,9 +217,34 @@ class Agreement {
       of_kind_;
 };
 
-// How far an answer agrees with a newer one of its kind, by what they say without their numbers; of
-// classes, whether the best one is the same. No value of raw outputs and embeddings, which are
-// nothing but numbers.
+// How far a sample of the answers agrees with a dense run, from 0 to 1, and how much it counts
+// beside others. Only of samples that had anything to compare.
+struct AgreementSample {
+  double agreement = 1;
+  double weight = 1;
+};
+
+// Whether either map tells classes apart in these rows, or they differ.
+bool HaveEvidence(const ClassMap& answer, const ClassMap& exact, const Range& rows);
+
+// How far these rows of a map of classes agree with the exact ones: the intersection over union,
+// averaged over the exact rows' most frequent class and all others that cover at least a hundredth
+// of the rows in either map. Each class gets a five-hundredth of the rows' pixels added as
+// agreeing, so that the border of a small class says little. The weight is the number of pixels
+// that do not have the most frequent class in both, plus the same addition. REQUIRES: maps of one
+// size, at least one row, classes that are not negative.
+AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows);
+
+// How far one frame's answer agrees with a dense one, as whoever chooses by such frames weighs it:
+// as Agreement measures it or, of maps of classes, by CompareRows, because in one frame a class of
+// a few pixels would count as much as the largest.
+AgreementMeasure MeasureOfFrame(const AnswerContent& answer, const OutputNumbers& numbers,
+                                const AnswerContent& dense, const OutputNumbers& dense_numbers,
+                                bool lie_alike = true);
+
+// How far an answer agrees with a newer one of its kind, by what they say without their numbers, as
+// MeasureOfFrame; of classes, whether the best one is the same. No value of raw outputs and
+// embeddings, which are nothing but numbers.
 AgreementMeasure MeasureOfContent(const AnswerContent& answer, const AnswerContent& newer);
 
 }  // namespace cacheinf

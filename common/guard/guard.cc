@@ -1,6 +1,5 @@
 #include "common/guard/guard.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -14,10 +13,6 @@
 namespace cacheinf {
 namespace {
 
-constexpr double kLeastClass = 0.01;  // of a sample's pixels; smaller classes are left out
-// Added as agreeing.
-constexpr double kPixelsGiven = 0.002;  // to each class, of the sample's pixels
-
 bool HasBands(const AnswerReader& reader, const Graph& graph) {
   return reader.kind() == AnswerReader::Kind::kSegmentation &&
          graph.value(graph.outputs.front()).is_map();
@@ -30,40 +25,7 @@ bool IsOfNumbers(const AnswerContent& content) {
          !std::holds_alternative<Keypoints>(content);
 }
 
-// Whether either map tells classes apart in these rows, or they differ.
-bool HaveEvidence(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
-  const auto begin = static_cast<std::ptrdiff_t>(rows.begin) * exact.width;
-  const auto end = static_cast<std::ptrdiff_t>(rows.end) * exact.width;
-  const int32_t first = exact.classes[static_cast<size_t>(begin)];
-  const auto is_all_first = [&](const ClassMap& map) {
-    return std::all_of(map.classes.begin() + begin, map.classes.begin() + end,
-                       [first](int32_t label) { return label == first; });
-  };
-  return !is_all_first(answer) || !is_all_first(exact);
-}
-
 }  // namespace
-
-AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows) {
-  const auto begin = static_cast<size_t>(rows.begin) * static_cast<size_t>(exact.width);
-  const auto end = static_cast<size_t>(rows.end) * static_cast<size_t>(exact.width);
-  SegmentationScore score;
-  for (size_t i = begin; i < end; ++i) score.Add(answer.classes[i], exact.classes[i]);
-  const auto pixels = static_cast<double>(end - begin);
-  const double given = kPixelsGiven * pixels;
-  const auto usual =
-      std::max_element(score.classes().begin(), score.classes().end(),
-                       [](const auto& a, const auto& b) { return a.truth < b.truth; });
-  double sum = 0;
-  int classes = 0;
-  for (auto it = score.classes().begin(); it != score.classes().end(); ++it) {
-    const auto larger = static_cast<double>(std::max(it->predicted, it->truth));
-    if (it != usual && larger < kLeastClass * pixels) continue;
-    sum += (static_cast<double>(it->both) + given) / (static_cast<double>(it->either()) + given);
-    ++classes;
-  }
-  return {sum / classes, pixels - static_cast<double>(usual->both) + given};
-}
 
 Guard::Guard(std::shared_ptr<const CompiledModel> model, const GuardConfig& config,
              const ReuseSettings& settings, const DecoderConfig& decoder, const Clock& clock,

@@ -28,14 +28,6 @@
 
 namespace cacheinf {
 
-// How far these rows of a map of classes agree with the exact ones: the intersection over union,
-// averaged over the exact rows' most frequent class and all others that cover at least a hundredth
-// of the rows in either map. Each class gets a five-hundredth of the rows' pixels added as
-// agreeing, so that the border of a small class says little. The weight is the number of pixels
-// that do not have the most frequent class in both, plus the same addition. REQUIRES: maps of one
-// size, at least one row, classes that are not negative.
-AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows);
-
 // What a guard reports.
 struct GuardReport : SampleCounts {
   GuardState state;                          // of the last answer's plan, at the end

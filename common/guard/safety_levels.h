@@ -6,16 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "common/answer/agreement.h"
 #include "common/reuse/verdict.h"
 
 namespace cacheinf {
-
-// How far a sample of the answers agrees with a dense run, from 0 to 1, and how much it counts
-// beside others. Only of samples that had anything to compare.
-struct AgreementSample {
-  double agreement = 1;
-  double weight = 1;
-};
 
 // Goes from level to level as samples come in.
 //

@@ -299,9 +299,90 @@ TEST(AgreementMeasureTest, AnswersAreComparedByWhatTheySayWithoutTheirNumbers) {
   EXPECT_EQ(MeasureOfContent(best(3), best(3)).value, 1.0);
   EXPECT_EQ(MeasureOfContent(best(3), best(4)).value, 0.0);
   EXPECT_FALSE(MeasureOfContent(Classification(), best(4)).value);
-  EXPECT_EQ(MeasureOfContent(ClassMap{2, 1, {1, 1}}, ClassMap{2, 1, {1, 2}}).value, 0.25);
+  EXPECT_NEAR(*MeasureOfContent(ClassMap{2, 1, {1, 1}}, ClassMap{2, 1, {1, 2}}).value, 0.25, 0.01);
+  EXPECT_FALSE(MeasureOfContent(ClassMap{2, 1, {1, 1}}, ClassMap{2, 1, {1, 1}}).value);
   EXPECT_FALSE(MeasureOfContent(RawOutputs(), RawOutputs()).value);
   EXPECT_FALSE(MeasureOfContent(Embedding{{1}}, Embedding{{1}}).value);
+}
+
+// Maps of four rows of class 0, one of which has some pixels of other classes.
+class CompareRowsTest : public ::testing::Test {
+ protected:
+  static constexpr int kWidth = 1000;
+  static constexpr Range kAll = {0, 4};
+
+  struct Part {
+    int begin;
+    int end;
+    int32_t label;
+  };
+  static ClassMap Map(int row, const std::vector<Part>& parts) {
+    ClassMap map{kWidth, 4, std::vector<int32_t>(4 * kWidth, 0)};
+    for (const Part& part : parts) {
+      for (int x = part.begin; x < part.end; ++x) {
+        map.classes[static_cast<size_t>(row * kWidth + x)] = part.label;
+      }
+    }
+    return map;
+  }
+};
+
+// .97 of the pixels agree, .87 of those that are not background, and one class is missed
+// altogether.
+TEST_F(CompareRowsTest, AClassThatIsMissedCountsAsMuchAsTheOthers) {
+  const ClassMap exact = Map(1, {{0, 120, 1}, {200, 1000, 2}});
+  const ClassMap answer = Map(1, {{200, 1000, 2}});
+  const double given = 0.002 * 4000;
+  const double background = (3080 + given) / (3200 + given);
+  const double missed = given / (120 + given);
+  EXPECT_NEAR(CompareRows(answer, exact, kAll).agreement, (background + missed + 1) / 3, 1e-12);
+  EXPECT_LT(CompareRows(answer, exact, kAll).agreement, 0.8);
+  EXPECT_EQ(CompareRows(answer, exact, kAll).agreement, CompareRows(exact, answer, kAll).agreement);
+  EXPECT_EQ(CompareRows(exact, exact, kAll).agreement, 1.0);
+}
+
+TEST_F(CompareRowsTest, AClassOfLessThanAHundredthSaysNothing) {
+  const ClassMap exact = Map(1, {{200, 600, 2}});
+  EXPECT_GT(CompareRows(Map(1, {{0, 39, 1}, {200, 600, 2}}), exact, kAll).agreement, 0.99);
+  EXPECT_LT(CompareRows(Map(1, {{0, 40, 1}, {200, 600, 2}}), exact, kAll).agreement, 0.8);
+}
+
+TEST_F(CompareRowsTest, OnlyTheRowsThatWereComputedCount) {
+  const ClassMap exact = Map(1, {{0, 500, 1}});
+  const ClassMap answer = Map(1, {});
+  EXPECT_EQ(CompareRows(answer, exact, {2, 4}).agreement, 1.0);
+  EXPECT_LT(CompareRows(answer, exact, {1, 2}).agreement, 0.3);
+}
+
+TEST_F(CompareRowsTest, ASampleOfAlmostOnlyTheUsualClassSaysLittle) {
+  const ClassMap full = Map(1, {{0, 1000, 1}});
+  EXPECT_EQ(CompareRows(full, full, kAll).weight, 1000 + 0.002 * 4000);
+  const ClassMap sliver = Map(1, {{0, 40, 1}});
+  EXPECT_EQ(CompareRows(Map(1, {}), sliver, kAll).weight, 40 + 0.002 * 4000);
+}
+
+// There are so many classes that none of them is large.
+TEST_F(CompareRowsTest, TheMostFrequentClassCountsHoweverSmallItIs) {
+  ClassMap many{kWidth, 1, {}};
+  ClassMap other{kWidth, 1, {}};
+  for (int32_t x = 0; x < kWidth; ++x) {
+    many.classes.push_back(x / 8);
+    other.classes.push_back(x / 8 + 500);
+  }
+  EXPECT_EQ(CompareRows(many, many, {0, 1}).agreement, 1.0);
+  EXPECT_LT(CompareRows(other, many, {0, 1}).agreement, 0.5);
+}
+
+// What a robot and its trials see is as its guard sees it.
+TEST_F(CompareRowsTest, AFrameIsMeasuredWithoutItsSmallClasses) {
+  const ClassMap exact = Map(1, {{200, 600, 2}});
+  const ClassMap answer = Map(1, {{0, 39, 1}, {200, 600, 2}});
+  const AgreementMeasure measure = MeasureOfFrame(answer, {}, exact, {});
+  EXPECT_EQ(measure.value, CompareRows(answer, exact, kAll).agreement);
+  EXPECT_EQ(measure.weight, 1.0);
+  Agreement all_classes;
+  all_classes.Add(answer, {}, exact, {});
+  EXPECT_LT(*all_classes.measure().value, 0.7);
 }
 
 }  // namespace

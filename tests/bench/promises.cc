@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/robot_setup.h"
+#include "common/answer/agreement.h"
 #include "common/base/error.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/bench_server.h"
@@ -41,8 +43,16 @@ constexpr double kMostOffInTime = 0.10;
 struct OfPlan {
   Samples agreement;
   Samples in_time;
-  ContentAgreement seen;
+  // Of every answer by itself, as the robot samples them.
+  double seen_agreement = 0;
+  double seen_weight = 0;
   size_t seen_in_time = 0;
+
+  void See(const AgreementMeasure& measure) {
+    if (!measure.value) return;
+    seen_agreement += measure.weight * *measure.value;
+    seen_weight += measure.weight;
+  }
 };
 
 double MeanOf(const Samples& samples) {
@@ -125,15 +135,16 @@ class PromisesBench {
       OfPlan& plan = plans[answer.cost.plan];
       plan.agreement.ms.push_back(answer.cost.promise->agreement);
       plan.in_time.ms.push_back(answer.cost.promise->in_time);
-      plan.seen.Add(*answer.cost.content,
-                    *subject.dense[FrameOfClip(answer.captured, subject.dense.size())]);
+      const size_t frame = FrameOfClip(answer.captured, subject.dense.size());
+      plan.See(MeasureOfContent(*answer.cost.content, *subject.dense[frame]));
       plan.seen_in_time += answer.latency_ms() <= deadline_ms ? 1 : 0;
     }
     for (const auto& [name, plan] : plans) {
       const size_t answers = plan.in_time.ms.size();
       if (answers < kFewestAnswers) continue;
       const double in_time = static_cast<double>(plan.seen_in_time) / static_cast<double>(answers);
-      const auto agreement = plan.seen.value();
+      std::optional<double> agreement;
+      if (plan.seen_weight > 0) agreement = plan.seen_agreement / plan.seen_weight;
       const std::string where = fmt::format("{}, {}, {:g} Mbit/s, {:g} ms, {}", model, subject.clip,
                                             mbit, deadline_ms, name);
       off_in_time_.emplace_back(std::abs(MeanOf(plan.in_time) - in_time), where);
