@@ -79,6 +79,12 @@ std::vector<const ModeModel*> ModeSubjects::Models() const {
         options_.models.empty() ? options_.quick && !model.is_live : !FileOf(model);
     if (!is_left_out) models.push_back(&model);
   }
+  if (models.empty()) {
+    std::string names;
+    for (const ModeModel& model : kModels) names += fmt::format(" {}", model.name);
+    throw InputError("--model: there is no such file, or it is not of one of these networks:" +
+                     names);
+  }
   return models;
 }
 
