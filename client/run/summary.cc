@@ -198,7 +198,7 @@ std::string ToText(const GuardReport& guard) {
   text += '\n';
   for (const auto& [plan, samples] : guard.plans) {
     text += fmt::format(
-        "{:<9}{} agrees with dense answers by {:.4f}{}, in {} samples, {} of them bad\n",
+        "{:<9}{}: agreement with dense answers {:.4f}{}, in {} samples, {} of them bad\n",
         samples.fails ? "warning" : "sampled", plan, samples.agreement,
         samples.fails ? fmt::format(", below the least of {}", guard.least) : "", samples.samples,
         samples.bad_samples);

@@ -22,6 +22,7 @@ constexpr int64_t kSamplesBeforeComplaint = 8;
 constexpr int kFramesBeforeFirst = 8;
 constexpr int kSamplesOfAnEstimate = 8;
 constexpr int kPatience = 16;  // good samples in a row before a bolder level is tried
+constexpr const char* kTogether = "all plans together";
 constexpr uint64_t kSeed = 1;  // for the samples' places
 
 SafetyLevels OneLevel(double least) {
@@ -58,6 +59,7 @@ Sampling::Sampling(const Graph& graph, const GuardConfig& config, const ReuseSet
       least_(config.least),
       levels_(LevelsFor(settings), kSamplesOfAnEstimate, kPatience, least_),
       unknown_(OneLevel(least_)),
+      together_{OneLevel(least_)},
       random_(kSeed) {
   if (has_bands) {
     const int height = static_cast<int>(FirstOutput(graph).shape[2]);
@@ -130,6 +132,11 @@ std::map<std::string, PlanSamples> Sampling::plans() const {
   std::map<std::string, PlanSamples> plans;
   for (const auto& [key, of] : with_server_) {
     plans[key] = {of.samples, of.bad_samples, *of.last.estimate(), of.last.is_failing()};
+  }
+  // Where plans change often, none of them has the samples that show it.
+  const auto fails = [](const auto& of) { return of.second.fails; };
+  if (together_.last.is_failing() && std::ranges::none_of(plans, fails)) {
+    plans[kTogether] = {together_.samples, together_.bad_samples, *together_.last.estimate(), true};
   }
   return plans;
 }
@@ -206,19 +213,29 @@ void Sampling::AddAlone(const AgreementSample& agreement, int64_t frame) {
 void Sampling::AddWithServer(const AgreementSample& agreement, const Plan& plan, int64_t frame) {
   WithServer& of =
       with_server_.try_emplace(KeyOf(plan), WithServer{OneLevel(least_)}).first->second;
-  (void)of.last.Add(agreement);
-  ++of.samples;
+  for (WithServer* const samples : {&of, &together_}) {
+    (void)samples->last.Add(agreement);
+    ++samples->samples;
+    if (!samples->last.IsGood(agreement)) ++samples->bad_samples;
+  }
   if (of.last.IsGood(agreement)) return;
   ++counts_.bad_samples;
-  ++of.bad_samples;
   alarm_ =
       fmt::format("an answer by {} agrees with a dense one by {:.3f}, below the least of {:.3f}",
                   ToText(plan), agreement.agreement, least_);
-  if (of.is_reported || !of.last.is_failing()) return;
-  of.is_reported = true;
+  if (!of.is_reported && of.last.is_failing()) {
+    of.is_reported = together_.is_reported = true;
+    Report(of, ToText(plan), frame);
+  } else if (!together_.is_reported && together_.last.is_failing()) {
+    together_.is_reported = true;
+    Report(together_, kTogether, frame);
+  }
+}
+
+void Sampling::Report(const WithServer& of, const std::string& plan, int64_t frame) const {
   LogWarning(fmt::format(
       "guard: frame {}: answers by {} agree with dense ones by {:.3f}, below the least of {:.3f}",
-      frame, ToText(plan), *of.last.estimate(), least_));
+      frame, plan, *of.last.estimate(), least_));
 }
 
 }  // namespace cacheinf

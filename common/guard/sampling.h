@@ -88,7 +88,8 @@ class Sampling {
   const std::string& alarm() const { return alarm_; }
 
   const SampleCounts& counts() const { return counts_; }
-  // By the plan as text, without cuts.
+  // By the plan as text, without cuts. Where only the samples of all plans together are bad enough,
+  // these are there, too.
   std::map<std::string, PlanSamples> plans() const;
 
  private:
@@ -108,6 +109,7 @@ class Sampling {
   Sample Spend();
   void AddAlone(const AgreementSample& agreement, int64_t frame);
   void AddWithServer(const AgreementSample& agreement, const Plan& plan, int64_t frame);
+  void Report(const WithServer& of, const std::string& plan, int64_t frame) const;
 
   const Graph& graph_;
   double share_;
@@ -115,6 +117,7 @@ class Sampling {
   SafetyLevels levels_;         // of the robot alone
   const SafetyLevels unknown_;  // no samples yet
   std::map<std::string, WithServer> with_server_;
+  WithServer together_;  // of all plans in with_server_
   std::mt19937_64 random_;
   int band_rows_ = 0;  // of the first output; 0: no bands pay
   Sample next_;

@@ -336,7 +336,9 @@ void PlanChooser::SetCosts() {
   }
   for (Candidate& candidate : candidates_) {
     if (candidate.cost > kAsGood) continue;
-    candidate.cost = kAsGood * RobotMs(candidate) / most_robot_ms;
+    const double late =
+        evidence_.Late(candidate.plan, candidate.prediction.latency_ms, PaceOf(candidate.plan));
+    candidate.cost = kAsGood * (late + RobotMs(candidate) / most_robot_ms);
   }
 }
 
@@ -599,13 +601,22 @@ std::string PlanChooser::Reason() const {
   if (is_tried) {
     text += "; the first is being tried";
   } else if (other != nullptr && cost(*other) < cost(*planned)) {
-    const bool is_for_work = IsOnTime() && cost(*planned) - cost(*other) <= kAsGood &&
-                             RobotMs(*planned) < RobotMs(*other);
-    text += is_for_work              ? "; the second is hardly better, for more of the robot's work"
-            : !IsProven(other->plan) ? "; the second is a guess, as it was never followed"
-            : IsAlone(other->plan) && robot_unused_ >= kFramesKnown
-                ? "; the second is a guess, as it was not followed lately"
-                : "; the second wins too little for a change";
+    const auto late = [this](const Candidate& candidate) {
+      return evidence_.Late(candidate.plan, candidate.prediction.latency_ms,
+                            PaceOf(candidate.plan));
+    };
+    const bool is_as_good = IsOnTime() && cost(*planned) - cost(*other) <= kAsGood;
+    if (is_as_good && RobotMs(*planned) < RobotMs(*other)) {
+      text += "; the second is hardly better, for more of the robot's work";
+    } else if (is_as_good && late(*planned) < late(*other)) {
+      text += "; the second is hardly better, and late more often";
+    } else if (!IsProven(other->plan)) {
+      text += "; the second is a guess, as it was never followed";
+    } else if (IsAlone(other->plan) && robot_unused_ >= kFramesKnown) {
+      text += "; the second is a guess, as it was not followed lately";
+    } else {
+      text += "; the second wins too little for a change";
+    }
   }
   if (left_out_ && cost(*left_out_) < cost(*planned)) {
     text += fmt::format("; {} agrees too little ({})", ToText(left_out_->plan),

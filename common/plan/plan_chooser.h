@@ -21,7 +21,8 @@ namespace cacheinf {
 // Chooses a plan for each of a robot's frames. Predicts the latency of a few plans in the
 // current situation, and corrects the predictions by what frames really took. By the objective
 //   on-time  the best plan is that of the most agreement in hand at the deadline
-//            (plan_evidence.h) or, of those within .005 of it, that of the least work of the robot;
+//            (plan_evidence.h). Those within .005 of it are as good; the best of them is the one
+//            with the least sum of the share that is late and of the robot's work, over the most;
 //   latency  it is the quickest of those that agree well enough. What is not known of a plan's
 //            agreement does not count against it. If none agrees well enough, the best one is
 //            followed, and the log says so once.

@@ -30,7 +30,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 LEAST_OPSET = 13  # of scales per channel
 SENSITIVITY_FRAMES = 4
-LEAST_EVIDENCE = 5  # frames
+LEAST_EVIDENCE = 10  # frames
 LEAST_ROOM = 1 << 20  # bytes
 TIMED_FRAMES = 6
 # What the last layers give is rounded within this, if at all: a detector's reader takes the sigmoid,
@@ -407,7 +407,9 @@ def search(quantiser, programs, arguments, held_out, few, folder):
         quantiser.write(path, nodes)
         agreement = programs.agreement(path, arguments.model, held_out)
         tried.append({"float_layers": list(stay_float), "agreement": agreement_of(agreement),
-                      "measure": agreement["measure"], "file": path})
+                      "measure": agreement["measure"],
+                      "frames_with_evidence": agreement.get("frames_with_evidence",
+                                                            agreement["frames"]), "file": path})
         return tried[-1]
 
     best = attempt([])
@@ -422,14 +424,21 @@ def search(quantiser, programs, arguments, held_out, few, folder):
         before = tried[-1]
         chosen.append(layer)
         now = attempt(chosen)
-        step(f"{layer} stays fp32: {text_of(now)}, {now['agreement'] - before['agreement']:+.4f}")
+        gain = now["agreement"] - before["agreement"]
+        if gain < 0:  # nothing is won by what it costs
+            step(f"{layer} stays in 8 bits, as in fp32: {text_of(now)}, {gain:+.4f}")
+            chosen.pop()
+            tried.pop()
+            continue
+        step(f"{layer} stays fp32: {text_of(now)}, {gain:+.4f}")
         if now["agreement"] >= arguments.agreement:
             break
     return tried
 
 
 def text_of(figures):
-    return f"{figures['measure']} {figures['agreement']:.4f}"
+    return (f"{figures['measure']} {figures['agreement']:.4f} over "
+            f"{figures['frames_with_evidence']} frames that show anything")
 
 
 def time_all(programs, original, tried, frames, rounds):

@@ -106,6 +106,24 @@ TEST_F(SamplingTest, EachPlanHasItsOwnEstimateAndSplitsOneTogether) {
   EXPECT_EQ(sampling_.state(Plan()).level, SafetyLevel::kNormal);
 }
 
+TEST_F(SamplingTest, BadAnswersByManyPlansAreFoundTogether) {
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  for (const char* const codec : {"jpeg:1", "jpeg:2", "jpeg:3", "jpeg:4"}) {
+    const Plan plan = {.kind = Plan::Kind::kRemote, .keeps = false, .codec = codec};
+    while (Answer(1, plan, 0.5) == 0) {
+    }
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(sampling_.plans().at("remote jpeg:1 dense").fails) << "one is never enough";
+  EXPECT_TRUE(sampling_.plans().at("all plans together").fails);
+  EXPECT_EQ(sampling_.plans().at("all plans together").samples, 4);
+  EXPECT_EQ(sampling_.plans().at("all plans together").bad_samples, 4);
+  const size_t at = log.find("answers by all plans together agree with dense ones by 0.500");
+  ASSERT_NE(at, std::string::npos) << log;
+  EXPECT_EQ(log.find("guard", at), std::string::npos) << log;
+}
+
 TEST_F(SamplingTest, ASmallerModelsAnswersAreNotTheCaches) {
   const Plan small = {.keeps = false, .model = "small"};
   for (int i = 0; i < 200; ++i) {

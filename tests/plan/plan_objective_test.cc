@@ -133,6 +133,17 @@ TEST_F(PlanObjectiveTest, OfPlansThatAreAsGoodTheOneOfTheLeastWorkOfTheRobotIsFo
   EXPECT_EQ(Follow(exact, kDown, 5), Cache());
 }
 
+// Where nothing moves, a late answer costs nothing, and a server's the robot hardly any work.
+TEST_F(PlanObjectiveTest, OfPlansThatAreAsGoodNoneIsFollowedThatIsAlwaysLate) {
+  PlanChooser chooser = ChooserOf(SlowerRobot());
+  PlanChooser::Goal goal = kOnTime;
+  goal.is_exact = true;
+  chooser.Pursue(goal);
+  before_ = [](PlanChooser& at) { at.NoteMoved(1, 1, 1); };
+  const PlanChooser::Link narrow = {.is_up = true, .to_server = {0.4}, .round_trip_ms = 2};
+  EXPECT_EQ(Follow(chooser, narrow, 200), Cache()) << chooser.Reason();
+}
+
 // By JPEG .95 of a dense answer, by the robot's cache .85; the former takes 200 ms more in one of
 // ten frames, or in two of five.
 TEST_F(PlanObjectiveTest, APlanThatIsLateAtRandomLosesByHowOftenItIs) {

@@ -228,11 +228,11 @@ TEST(SummaryTest, TellsWhatTheGuardKnows) {
   summary.guard->plans = {{"remote jpeg:1 dense", {9, 8, 0.25, true}},
                           {"split cache", {5, 1, 0.97, false}}};
   EXPECT_EQ(Line(summary, "warning"),
-            "warning  remote jpeg:1 dense agrees with dense answers by 0.2500, below the least of "
+            "warning  remote jpeg:1 dense: agreement with dense answers 0.2500, below the least of "
             "0.9, in 9 samples, 8 of them bad");
   EXPECT_EQ(
       Line(summary, "sampled"),
-      "sampled  split cache agrees with dense answers by 0.9700, in 5 samples, 1 of them bad");
+      "sampled  split cache: agreement with dense answers 0.9700, in 5 samples, 1 of them bad");
 }
 
 TEST(SummaryTest, AsJsonTellsWhatItsAgreementRestsOn) {
