@@ -298,9 +298,9 @@ void Robot::FollowPlan() {
   if (!chooser_) return;
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
-  // What the first probe says is there within a round trip; until then a plan would be a guess.
-  const bool is_probed = statistics && statistics->round_trip && statistics->bandwidth;
-  link.is_up = is_probed && executor_->MayUseServer();
+  // Known as soon as anything was acknowledged; until then every prediction is a guess.
+  const bool is_known = statistics && statistics->round_trip;
+  link.is_up = is_known && executor_->MayUseServer();
   link.shares_rows = executor_->SharesRows();
   if (statistics) {
     link.to_server = OneWayOf(statistics->bandwidth);

@@ -134,7 +134,7 @@ class ExactInEightBits : public Exact {
 TEST_F(ExactInEightBits, PlansOfAScheduleGiveTheBitsOfADenseRun) {
   WriteSchedule("cacheinf", {.kind = Plan::Kind::kRemote, .codec = "raw"}, {"raw", "png"});
   const std::string printed = RunBoth();
-  EXPECT_GE(FramesServed(), kManyFrames / 2) << printed;
+  EXPECT_GE(FramesServed(), kManyFrames / 10) << printed;
 }
 
 TEST_F(Exact, APlannersOnlyPlanIsNotFollowedIfItsSlicesAreLossy) {
