@@ -36,6 +36,9 @@ nanoseconds TimeOf(double ms) {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double, std::milli>(ms));
 }
 
+// Assumed until anything was acknowledged: as none at all, a split of many messages looks best.
+constexpr double kUntimedRoundTripMs = 10;
+
 PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
   if (!bandwidth) return {};
   return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
@@ -298,17 +301,14 @@ void Robot::FollowPlan() {
   if (!chooser_) return;
   PlanChooser::Link link;
   const auto statistics = executor_->link_statistics();
-  // Known as soon as anything was acknowledged; until then every prediction is a guess.
-  const bool is_known = statistics && statistics->round_trip;
-  link.is_up = is_known && executor_->MayUseServer();
+  link.is_up = statistics && executor_->MayUseServer();
   link.shares_rows = executor_->SharesRows();
   if (statistics) {
     link.to_server = OneWayOf(statistics->bandwidth);
     link.to_robot = OneWayOf(statistics->bandwidth_back);
   }
-  if (statistics && statistics->round_trip) {
-    link.round_trip_ms = Milliseconds(statistics->round_trip->time);
-  }
+  const bool is_timed = statistics && statistics->round_trip;
+  link.round_trip_ms = is_timed ? Milliseconds(statistics->round_trip->time) : kUntimedRoundTripMs;
   chooser_->SetPeriod(Milliseconds(period_));
   chooser_->NoteLead(Milliseconds(lead_));
   chooser_->SetShareAlone(executor_->ShareAlone());

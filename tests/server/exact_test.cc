@@ -112,7 +112,7 @@ TEST_F(Exact, WithEveryCodecInTheScheduleAllAnswersHaveTheBitsOfADenseRun) {
   codecs.insert(codecs.end(), {"raw", "png", "blocks:raw"});
   WriteSchedule("cacheinf", {.kind = Plan::Kind::kRemote, .codec = "video"}, codecs);
   const std::string printed = RunBoth();
-  EXPECT_GE(FramesServed(), kManyFrames / 2) << printed;
+  EXPECT_GE(FramesServed(), kManyFrames / 10) << printed;
 }
 
 TEST_F(Exact, WithoutAPlanThatKeepsTheBitsTheRobotIsAloneAndSaysSo) {
