@@ -461,6 +461,7 @@ class PythonRobot {
     }
     WaitingRobot::Given given;
     if (robot_->Forgotten()) abandoned_.clear();
+    const Counted counted(&calls_);
     try {
       const py::gil_scoped_release release;
       given = robot_->Process(std::move(frame), LookAtSignals, hand_on);
@@ -489,15 +490,35 @@ class PythonRobot {
   std::string model() const { return robot_->config().model; }
   std::string mode() const { return robot_->config().ModeName(); }
 
-  // When Python ends, no thread may be at work.
+  // When Python ends, no thread may be at work, and none inside a call: Python ends a thread that
+  // comes back too late where it is, and C++ does not allow that here.
   static void CloseAll() {
     const std::set<PythonRobot*> living = Living();
+    const auto is_here = [](PythonRobot* robot) {
+      return Living().contains(robot) && robot->IsMine();
+    };
     for (PythonRobot* robot : living) {
-      if (Living().contains(robot) && robot->IsMine()) robot->Close();
+      if (is_here(robot)) robot->Close();
+      while (is_here(robot) && robot->calls_ > 0) {
+        const py::gil_scoped_release release;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
     }
   }
 
  private:
+  // Counts its lifetimes under the GIL.
+  class Counted {
+   public:
+    explicit Counted(int* count) : count_(count) { ++*count_; }
+    ~Counted() { --*count_; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+   private:
+    int* count_;
+  };
+
   static std::set<PythonRobot*>& Living() {
     static auto* const robots = new std::set<PythonRobot*>();  // outlives every robot
     return *robots;
@@ -591,6 +612,7 @@ class PythonRobot {
   std::unique_ptr<WaitingRobot> robot_;
   // Arrays whose calls were interrupted, as long as the robot may read them.
   std::vector<py::object> abandoned_;
+  int calls_ = 0;  // of Process
 };
 
 }  // namespace
