@@ -41,7 +41,8 @@ constexpr double kUntimedRoundTripMs = 10;
 
 PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
   if (!bandwidth) return {};
-  return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3};
+  return {bandwidth->bits_per_second / 1e6, Milliseconds(bandwidth->age) / 1e3,
+          bandwidth->is_guess()};
 }
 
 PlanChooser::Goal GoalOf(const RobotConfig& config) {

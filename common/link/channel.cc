@@ -161,7 +161,7 @@ ChannelStatistics Channel::statistics() const {
   statistics.silence = silence_;
   if (const std::optional<double> bandwidth = estimate_.bandwidth(found_none_at_)) {
     statistics.bandwidth = {*bandwidth * 8, now - estimate_.bandwidth_at(found_none_at_),
-                            estimate_.basis()};
+                            estimate_.basis(found_none_at_)};
   }
   if (bytes_per_second_back_ > 0) {
     statistics.bandwidth_back = {static_cast<double>(bytes_per_second_back_) * 8,
@@ -339,7 +339,7 @@ bool Channel::SendReport(Time now) {
   if (const std::optional<double> bandwidth = estimate_.bandwidth(found_none_at_)) {
     report.bytes_per_second = static_cast<uint64_t>(*bandwidth);
     report.measured_ago = (now - estimate_.bandwidth_at(found_none_at_)).count();
-    report.basis = static_cast<uint8_t>(estimate_.basis());
+    report.basis = static_cast<uint8_t>(estimate_.basis(found_none_at_));
   }
   if (!SendPacket(report)) return false;
   owes_report_ = false;

@@ -40,6 +40,9 @@ constexpr seconds kForgottenAfter(1);
 // counts for more than the link.
 constexpr double kEnoughBytes = 64 * 1024;
 constexpr double kEnoughSeconds = .005;
+// A slow link is known earlier: by so many such times in a row whose rates are that similar.
+constexpr int kEnoughInARow = 3;
+constexpr double kSimilar = 2;
 
 // If the link may have been idle, count only after this much was sent in a row, or for so long.
 constexpr uint64_t kLongRun = 64 * 1024;
@@ -129,9 +132,13 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
   const bool is_precise =
       duration > Time(0) && duration >= kLeastPrecision * std::max(begin_uncertainty_, late_by);
   if (is_precise) {
+    CountInARow(static_cast<double>(bytes_) / Seconds(duration), duration);
     AddTransmission(bytes_, duration, now);
     has_pauses_ = false;
     precise_at_ = now;
+  } else if (round_trip != nullptr) {
+    // All of a round trip's delay may lie on this way.
+    TakeAtLeast(bytes_, duration + std::max(round_trip->duration / 2, late_by), now);
   }
   if (is_precise || was_idle) {
     begin_ = arrived_at;
@@ -156,6 +163,22 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
   }
   run_begin_ = now;
   run_bytes_ = 0;
+}
+
+void LinkEstimate::CountInARow(double rate, Time duration) {
+  const bool is_similar = rate < kSimilar * last_rate_ && last_rate_ < kSimilar * rate;
+  in_a_row_ = Seconds(duration) < kEnoughSeconds ? 0 : is_similar ? in_a_row_ + 1 : 1;
+  last_rate_ = rate;
+}
+
+void LinkEstimate::TakeAtLeast(uint64_t bytes, Time at_most, Time now) {
+  if (at_most <= Time(0)) return;
+  const double rate = static_cast<double>(bytes) / Seconds(at_most);
+  if (sum_seconds_ == 0 || rate < kSimilar * *measured()) return;
+  in_a_row_ = 0;
+  sum_bytes_ = sum_seconds_ = 0;
+  AddTransmission(bytes, at_most, now);
+  has_pauses_ = true;
 }
 
 void LinkEstimate::AddTransmission(uint64_t bytes, Time duration, Time now) {
@@ -235,8 +258,10 @@ LinkEstimate::Time LinkEstimate::bandwidth_at(Time now) const {
   return MostWhileOverdue(now) ? now : bandwidth_at_;
 }
 
-BandwidthBasis LinkEstimate::basis() const {
-  if (sum_bytes_ < kEnoughBytes || sum_seconds_ < kEnoughSeconds) return BandwidthBasis::kTooLittle;
+BandwidthBasis LinkEstimate::basis(Time now) const {
+  if (MostWhileOverdue(now)) return BandwidthBasis::kMeasured;
+  const bool is_enough = sum_bytes_ >= kEnoughBytes && sum_seconds_ >= kEnoughSeconds;
+  if (!is_enough && in_a_row_ < kEnoughInARow) return BandwidthBasis::kTooLittle;
   return has_pauses_ ? BandwidthBasis::kAtLeast : BandwidthBasis::kMeasured;
 }
 

@@ -56,7 +56,7 @@ class LinkEstimate {
   Time bandwidth_at(Time now) const;
 
   // What bandwidth() rests on.
-  BandwidthBasis basis() const;
+  BandwidthBasis basis(Time now) const;
 
   // The shortest of the last few.
   std::optional<Time> round_trip() const;
@@ -76,6 +76,9 @@ class LinkEstimate {
 
   void TakePong(const Report& report, Time now, Time late_by);
   void TakeArrival(const Report& report, Time now);
+  void CountInARow(double rate, Time duration);
+  // Bytes that came too soon to measure: a slower estimate, of what was delayed, is wrong.
+  void TakeAtLeast(uint64_t bytes, Time at_most, Time now);
   void AddTransmission(uint64_t bytes, Time duration, Time now);
   void Widen(const UnderWay& last, uint64_t bytes, Time now);
   std::optional<double> measured() const;
@@ -111,6 +114,8 @@ class LinkEstimate {
 
   double sum_bytes_ = 0;
   double sum_seconds_ = 0;
+  double last_rate_ = 0;     // of what was measured last, in bytes per second
+  int in_a_row_ = 0;         // of long times with similar rates
   bool has_pauses_ = false;  // what was added last
   Time bandwidth_at_{};
   Time precise_at_{};

@@ -19,6 +19,7 @@ constexpr double kHopedMbit = 100;
 // Assume that an older figure has improved; otherwise a link that was bad once is never tried
 // again.
 constexpr double kTrustedSeconds = 15;
+constexpr double kGuessTrustedSeconds = 1;
 constexpr double kMostMbit = 1000;
 
 // While nothing sees what changes, assume that the work has become less, so that a plan that looks
@@ -65,10 +66,15 @@ constexpr size_t kFramesOfMedian = 7;
 constexpr double kLeastFactor = 0.1;
 constexpr double kMostFactor = 20;
 
+double HopedMbit(const PlanChooser::OneWay& way) {
+  const double trusted_s = way.is_guess ? kGuessTrustedSeconds : kTrustedSeconds;
+  return std::min(kMostMbit, *way.mbit * std::max(1.0, way.age_s / trusted_s));
+}
+
 double HopedMbit(const PlanChooser::OneWay& way, const PlanChooser::OneWay& other) {
-  const PlanChooser::OneWay& known = way.mbit ? way : other;
-  const double age = std::max(1.0, known.age_s / kTrustedSeconds);
-  return known.mbit ? std::min(kMostMbit, *known.mbit * age) : kHopedMbit;
+  if (!way.mbit) return other.mbit ? HopedMbit(other) : kHopedMbit;
+  const bool may_be_faster = way.is_guess && other.mbit;
+  return std::max(HopedMbit(way), may_be_faster ? HopedMbit(other) : 0);
 }
 
 // The frame's work, given the work that a server saw after this codec.

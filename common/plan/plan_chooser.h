@@ -83,10 +83,12 @@ class PlanChooser {
   // REQUIRES: no Choose yet.
   void GoOnFrom(const PlanChooser& before);
 
-  // One direction of the link as far as it was measured; else the other direction stands in.
+  // One direction of the link as far as it was measured; else the other direction stands in. So it
+  // does for a guess that is slower: one answer of few bytes that a scheduler delayed.
   struct OneWay {
     std::optional<double> mbit = {};
     double age_s = 0;
+    bool is_guess = false;
   };
   // Only the round trip of a delay can be measured; predictions take half of it each way.
   struct Link {

@@ -31,12 +31,12 @@ class LinkEstimateTest : public testing::Test {
   }
 
   // So many chunks leave, of which all but the first wait, and one arrives every few milliseconds.
-  void Send(int chunks, milliseconds each) {
-    for (int i = 0; i < chunks; ++i) estimate_.Sent(kChunk, i > 0, now_);
+  void Send(int chunks, milliseconds each, uint64_t bytes = kChunk) {
+    for (int i = 0; i < chunks; ++i) estimate_.Sent(bytes, i > 0, now_);
     for (int i = 0; i < chunks; ++i) {
       now_ += each;
       Report report;
-      report.arrived_bytes = arrived_ += kChunk;
+      report.arrived_bytes = arrived_ += bytes;
       report.arrived_at = std::chrono::nanoseconds(now_ + milliseconds(1)).count();
       ASSERT_EQ(estimate_.Take(report, now_ + milliseconds(2), {}), nullptr);
     }
@@ -71,22 +71,44 @@ TEST_F(LinkEstimateTest, OneLongRoundTripIsSoonForgotten) {
 }
 
 TEST_F(LinkEstimateTest, FewBytesAreAGuess) {
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle);
   MeasureRoundTrip();
   Send(2, milliseconds(4));
   EXPECT_TRUE(estimate_.bandwidth(now_)) << "the best guess";
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle);
   Send(2, milliseconds(4));
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kMeasured);
   EXPECT_NEAR(estimate_.bandwidth(now_).value(), kChunk / 4e-3, 1);
 }
 
 TEST_F(LinkEstimateTest, ManyBytesInNextToNoTimeAreAGuess) {
   MeasureRoundTrip();
   Send(4, milliseconds(1));
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kTooLittle);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle);
   Send(4, milliseconds(1));
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kMeasured);
+}
+
+// Answers of a small network.
+TEST_F(LinkEstimateTest, FewBytesThatOftenTakeLongAreMeasured) {
+  MeasureRoundTrip();
+  for (int answers = 0; answers < 2; ++answers) Send(1, milliseconds(40), 1250);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle);
+  Send(1, milliseconds(40), 1250);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kMeasured);
+  EXPECT_NEAR(estimate_.bandwidth(now_).value(), 1250 / 40e-3, 1);
+  Send(1, milliseconds(200), 1250);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle) << "others were quicker";
+}
+
+// Only those that a busy machine delays take long enough to measure.
+TEST_F(LinkEstimateTest, WhatArrivesTooSoonToMeasureContradictsASlowEstimate) {
+  MeasureRoundTrip();
+  Send(1, milliseconds(75), 1250);
+  EXPECT_LT(estimate_.bandwidth(now_).value(), 20e3);
+  Send(1, milliseconds(0), 1250);
+  EXPECT_GT(estimate_.bandwidth(now_).value(), 1e6);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle);
 }
 
 // Without a round trip nobody knows when they could have arrived.
@@ -100,13 +122,13 @@ TEST_F(LinkEstimateTest, BytesWithPausesSayWhatALinkCanDoAtLeast) {
     ASSERT_EQ(estimate_.Take(report, now_ + milliseconds(1), {}), nullptr);
     now_ += milliseconds(2);
   }
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kAtLeast);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kAtLeast);
   EXPECT_LT(estimate_.bandwidth(now_).value(), kChunk / 4e-3);
 }
 
 TEST_F(LinkEstimateTest, WhatLeavesAtOnceIsMeasuredAlsoBeforeARoundTripIsKnown) {
   Send(4, milliseconds(4));
-  EXPECT_EQ(estimate_.basis(), BandwidthBasis::kMeasured);
+  EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kMeasured);
   EXPECT_NEAR(estimate_.bandwidth(now_).value(), kChunk / 4e-3, 1);
 }
 

@@ -51,6 +51,11 @@ TEST(PlanChooser, PredictsByTheBandwidthOfEachWay) {
   EXPECT_EQ(ways({20, /*age_s=*/1e4}, {20}).first, 1000) << "no link is that fast";
   EXPECT_EQ(ways({20}, {}), Ways(20, 20)) << "the other way stands in";
   EXPECT_EQ(ways({}, {30}), Ways(30, 30));
+  EXPECT_EQ(ways({20}, {.mbit = .1, .is_guess = true}), Ways(20, 20)) << "a delayed answer's";
+  EXPECT_EQ(ways({.mbit = 20, .is_guess = true}, {.mbit = .1, .is_guess = true}), Ways(20, 20));
+  EXPECT_EQ(ways({}, {2, /*age_s=*/3, /*is_guess=*/true}), Ways(6, 6));
+  EXPECT_EQ(ways({20}, {.mbit = 50, .is_guess = true}), Ways(20, 50));
+  EXPECT_EQ(ways({}, {.mbit = .1, .is_guess = true}), Ways(.1, .1)) << "the best guess there is";
   EXPECT_EQ(ways({}, {}).first, ways({}, {}).second);
   EXPECT_EQ(situation({false, {20}, {300}, 2}).mbit_up, 0);
   EXPECT_EQ(situation({false, {20}, {300}, 2}).mbit_down, 0);
