@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/canvas/make_geometry.h"

@@ -55,6 +55,7 @@ void WarnOfWhatHasNoEffect(const RobotConfig& config) {
     for (const auto& [name, is_set] : {std::pair("--robot-key", !server.robot_key.empty()),
                                        std::pair("--server-key", !server.server_key.empty()),
                                        std::pair("--schedule", !server.schedule.empty()),
+                                       std::pair("--server-model", !server.model.empty()),
                                        std::pair("--cut", !server.cuts.empty()),
                                        std::pair("--interface", !server.interface.empty())}) {
       if (is_set) LogWarning(fmt::format("{} has no effect without --server", name));

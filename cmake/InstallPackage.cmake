@@ -21,17 +21,16 @@ install(
   PATTERN "client/ros/ros2" EXCLUDE
   PATTERN "client/run" EXCLUDE
   PATTERN "common/model/onnx" EXCLUDE
-  PATTERN "common/model/torchscript" EXCLUDE
+  PATTERN "common/model/torchscript/importer.h" EXCLUDE
   PATTERN "sparse_ops/cuda" EXCLUDE)
 
 install(TARGETS client profiler common sparse_ops onnx_messages EXPORT CacheInf)
 install(EXPORT CacheInf NAMESPACE cacheinf:: DESTINATION lib/cmake/CacheInf)
-cmake_path(GET LibTorch_INCLUDE_DIR PARENT_PATH CACHEINF_LIBTORCH)
 configure_package_config_file(
   cmake/CacheInfConfig.cmake.in ${PROJECT_BINARY_DIR}/CacheInfConfig.cmake
   INSTALL_DESTINATION lib/cmake/CacheInf)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/CacheInfConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/CacheInfConfig.cmake
-              ${PROJECT_BINARY_DIR}/CacheInfConfigVersion.cmake cmake/FindLibTorch.cmake
+              ${PROJECT_BINARY_DIR}/CacheInfConfigVersion.cmake
         DESTINATION lib/cmake/CacheInf)

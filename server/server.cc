@@ -172,7 +172,9 @@ class Server {
     if (config.dump_pictures.empty()) return;
     std::error_code error;
     fs::create_directories(config.dump_pictures, error);
-    if (error) throw InputError(fmt::format("{}: {}", config.dump_pictures, error.message()));
+    if (error)
+      throw InputError(
+          fmt::format("{}: cannot be made: {}", config.dump_pictures, error.message()));
   }
 
   int Serve(const AcceptRobot& accept, const std::function<bool()>& stop) {

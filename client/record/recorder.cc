@@ -58,7 +58,7 @@ Recorder::Recorder(const RobotConfig& config, const Graph& graph)
       folder_(config.record.folder) {
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) Fail(fmt::format("{}: {}", folder_.string(), error.message()));
+  if (error) Fail(fmt::format("{}: cannot be made: {}", folder_.string(), error.message()));
 }
 
 Recorder::~Recorder() {

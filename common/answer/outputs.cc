@@ -71,7 +71,8 @@ OutputDump::OutputDump(std::filesystem::path folder, const Graph& graph)
     : folder_(std::move(folder)) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) throw InputError(fmt::format("{}: {}", folder_.string(), error.message()));
+  if (error)
+    throw InputError(fmt::format("{}: cannot be made: {}", folder_.string(), error.message()));
   for (const ValueId output : graph.outputs) {
     const std::string name = FileName(graph.value(output).name);
     std::string unique = name;

@@ -5,33 +5,24 @@
 #include <span>
 
 #include "common/model/graph/graph.h"
+#include "common/model/torchscript/libtorch.h"
 #include "sparse_ops/views.h"
 
 namespace cacheinf {
 
-// An operator foreign to our set, which LibTorch runs on the CPU. Its bits are LibTorch's, and may
-// depend on the number of threads.
+// An operator foreign to our set, which LibTorch runs.
 class TorchCall {
  public:
   // Throws InputError, naming the operator, if LibTorch cannot run it. REQUIRES: op::Foreign.
   explicit TorchCall(const Operator& op);
-  ~TorchCall();
-  TorchCall(TorchCall&&) noexcept;
-  TorchCall& operator=(TorchCall&&) noexcept;
 
-  // Computes all of the outputs. Afterwards ends LibTorch's threads, which would keep cores busy.
-  void Run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) const;
+  void Run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) const {
+    operator_->Run(inputs, outputs);
+  }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<const ForeignOperator> operator_;
 };
-
-// Whether any operator is foreign. Such an operator brings code, which LibTorch runs unchecked.
-bool HasForeign(const Graph& graph);
-
-// Sets the size of LibTorch's own pool of threads.
-void SetTorchThreads(int threads);
 
 }  // namespace cacheinf
 

@@ -8,13 +8,13 @@
 
 #include "common/backend/device/cuda_backend.h"
 #include "common/backend/host/reference_backend.h"
-#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/config/constant_inputs.h"
 #include "common/config/model_setup.h"
 #include "common/model/load.h"
 #include "common/model/passes/passes.h"
+#include "common/model/torchscript/libtorch.h"
 
 namespace cacheinf {
 namespace {

@@ -17,7 +17,6 @@
 #include <system_error>
 #include <thread>
 
-#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/log.h"

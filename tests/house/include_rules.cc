@@ -45,7 +45,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRooms = {
     {"common/model/picture", {"common/model/graph"}},
     {"common/model/onnx", {"common/model/graph"}},
     {"common/model/torchscript", {"common/model/graph"}},
-    {"common/backend", {"common/model/graph"}},
+    {"common/backend", {"common/model/torchscript"}},
     {"common/backend/host", {"common/backend"}},
     {"common/backend/device", {"common/backend"}},
     {"common/exec", {"common/backend"}},

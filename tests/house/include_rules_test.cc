@@ -31,7 +31,7 @@ TEST(IncludeRulesTest, NoFileOfThisRepositoryIncludesWhatItMustNotKnow) {
 
 TEST(IncludeRulesTest, FindsTheListOfFilesCompiledWithLibTorch) {
   const auto sources = TorchSources(SourceFolder());
-  EXPECT_TRUE(sources.contains("common/backend/torch_call.cc"));
+  EXPECT_TRUE(sources.contains("common/model/torchscript/foreign_operator.cc"));
   for (const std::string& source : sources) {
     EXPECT_TRUE(fs::exists(SourceFolder() / source)) << source;
   }
@@ -55,7 +55,8 @@ class PlantedIncludeTest : public testing::Test {
 
   std::vector<std::string> Check(int expected_files) {
     int checked = 0;
-    auto violations = IncludeViolations(root_, {"common/backend/torch_call.cc"}, &checked);
+    auto violations =
+        IncludeViolations(root_, {"common/model/torchscript/foreign_operator.cc"}, &checked);
     EXPECT_EQ(checked, expected_files);
     return violations;
   }
@@ -104,7 +105,7 @@ TEST_F(PlantedIncludeTest, EveryRightDirectionPasses) {
       {"sparse_ops/a.cu", "<cuda_runtime_api.h>"},
       {"common/base/a.cc", "\"sparse_ops/views.h\""},
       {"common/base/a.cc", "<opencv2/core.hpp>"},
-      {"common/backend/torch_call.cc", "<torch/script.h>"},
+      {"common/model/torchscript/foreign_operator.cc", "<torch/script.h>"},
       {"client/a.cc", "\"profiler/machine.h\""},
       {"server/a.cc", "\"scheduler/planner.h\""},
   };
@@ -201,10 +202,10 @@ TEST_F(PlantedIncludeTest, AFileInNoRoomIsFound) {
 }
 
 TEST_F(PlantedIncludeTest, AHeaderThatBringsLibTorchStaysAmongTheFilesCompiledWithIt) {
-  Plant("common/exec/importer.h", "<torch/script.h>");
-  Plant("common/backend/torch_call.cc", "\"common/exec/importer.h\"");
+  Plant("common/model/graph/importer.h", "<torch/script.h>");
+  Plant("common/model/torchscript/foreign_operator.cc", "\"common/model/graph/importer.h\"");
   EXPECT_TRUE(Check(2).empty());
-  Plant("common/exec/state.cc", "\"common/exec/importer.h\"");
+  Plant("common/exec/state.cc", "\"common/model/graph/importer.h\"");
   EXPECT_EQ(Check(3).size(), 1u);
 }
 

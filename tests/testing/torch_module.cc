@@ -1,5 +1,6 @@
 #include "tests/testing/torch_module.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -60,6 +61,8 @@ TorchModule::TorchModule(const std::filesystem::path& path, Layout layout, Form 
     throw InputError("'" + path.string() + "': LibTorch cannot read it: " + OneSentence(error));
   }
 }
+
+void TorchModule::SetThreads(int threads) { at::set_num_threads(threads); }
 
 TorchModule::~TorchModule() = default;
 TorchModule::TorchModule(TorchModule&&) noexcept = default;

@@ -27,6 +27,9 @@ class TorchModule {
   TorchModule(TorchModule&&) noexcept;
   TorchModule& operator=(TorchModule&&) noexcept;
 
+  // Sets the size of LibTorch's own pool of threads.
+  static void SetThreads(int threads);
+
   // Outputs in the order in which the importer lists a graph's outputs.
   std::vector<Tensor> Run(const std::vector<Tensor>& inputs) const;
 

@@ -61,6 +61,11 @@ bool HasEightBitMaps(const Graph& graph) {
   return std::ranges::any_of(graph.values, &Value::is_eight_bit);
 }
 
+bool HasForeign(const Graph& graph) {
+  return std::ranges::any_of(graph.operators,
+                             [](const Operator& op) { return op.As<op::Foreign>() != nullptr; });
+}
+
 ValueId Graph::AddInput(std::string name, Shape shape) {
   const auto id = static_cast<ValueId>(values.size());
   values.push_back({std::move(name), std::move(shape), DataType::kFloat32, kNone, {}});

@@ -396,6 +396,9 @@ struct Graph;
 bool HasEightBits(const Graph& graph, const Operator& op);
 bool HasEightBitMaps(const Graph& graph);
 
+// Whether any operator is foreign. Such an operator brings code, which LibTorch runs unchecked.
+bool HasForeign(const Graph& graph);
+
 // How a camera's frame becomes the graph's input: sizes here, numbers in a ScaleShift at the
 // graph's head. See common/model/picture.h.
 struct PictureSpec {

@@ -5,6 +5,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,13 @@
 #include <vector>
 
 #include "common/model/graph/graph.h"
+#include "common/model/graph/load_options.h"
+
+namespace cacheinf {
+
+class ForeignOperator;
+
+}  // namespace cacheinf
 
 namespace cacheinf::torchscript {
 
@@ -41,6 +49,10 @@ struct Slot {
   bool is_concrete() const { return kind == Kind::kConcrete; }
   bool is_tensor() const { return kind == Kind::kTensor; }
 };
+
+// See libtorch.h and torchscript.h.
+Graph Import(const std::filesystem::path& path, const LoadOptions& options);
+std::unique_ptr<ForeignOperator> MakeForeignOperator(const Operator& op);
 
 // The elements of a list, tuple or collection; nothing for anything else.
 std::optional<std::vector<Slot>> ElementsOf(const Slot& slot);

@@ -1,5 +1,3 @@
-#include "common/model/torchscript/torchscript.h"
-
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -566,9 +564,7 @@ void Importer::RunForeign(const Node& node, const std::vector<Slot>& arguments) 
   }
 }
 
-}  // namespace torchscript
-
-Graph ImportTorchScript(const std::filesystem::path& path, const LoadOptions& options) {
+Graph Import(const std::filesystem::path& path, const LoadOptions& options) {
   const std::string where = "'" + path.string() + "': ";
   if (!std::filesystem::is_regular_file(path)) throw InputError(where + "no such file");
   try {
@@ -578,16 +574,17 @@ Graph ImportTorchScript(const std::filesystem::path& path, const LoadOptions& op
     for (at::Tensor parameter : module.parameters()) parameter.set_requires_grad(false);
     const std::shared_ptr<torch::jit::Graph> source = module.get_method("forward").graph()->copy();
     torch::jit::Inline(*source);
-    torchscript::RemoveUnreadState(*source);
-    torchscript::Importer importer(path.stem().string(), options.input_shapes);
+    RemoveUnreadState(*source);
+    Importer importer(path.stem().string(), options.input_shapes);
     Graph graph = importer.Run(*source, module);
     graph.Validate();
     return graph;
   } catch (const InputError& error) {
     throw InputError(where + error.what());
   } catch (const std::exception& error) {
-    throw InputError(where + "LibTorch cannot read it: " + torchscript::OneSentence(error));
+    throw InputError(where + "LibTorch cannot read it: " + OneSentence(error));
   }
 }
 
+}  // namespace torchscript
 }  // namespace cacheinf

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/backend/host/cpu_backend.h"
-#include "common/backend/torch_call.h"
 #include "common/base/error.h"
 #include "common/exec/model_state.h"
 #include "common/model/load.h"
@@ -65,7 +64,7 @@ void KeepFreedMemory() {
 
 Engine LoadLibTorch(const WorkerOptions& options, const std::vector<Tensor>& inputs) {
   KeepFreedMemory();
-  SetTorchThreads(options.threads);
+  TorchModule::SetThreads(options.threads);
   auto module = std::make_shared<TorchModule>(options.model, TorchModule::Layout::kChannelsLast,
                                               TorchModule::Form::kFrozen);
   return {[module, inputs] { module->Time(inputs); },
@@ -120,7 +119,7 @@ void Serve(const WorkerOptions& options) {
   Engine engine;
   if (options.engine == "onednn-layer") {
     KeepFreedMemory();
-    SetTorchThreads(options.threads);
+    TorchModule::SetThreads(options.threads);
     Reply(json::object());
   } else {
     const std::vector<Tensor> inputs = ReadInputs(options);
