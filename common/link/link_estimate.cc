@@ -42,7 +42,7 @@ constexpr double kEnoughBytes = 64 * 1024;
 constexpr double kEnoughSeconds = .005;
 // A slow link is known earlier: by so many such times in a row whose rates are that similar.
 constexpr int kEnoughInARow = 3;
-constexpr double kSimilar = 2;
+constexpr double kSimilar = 4;
 
 // If the link may have been idle, count only after this much was sent in a row, or for so long.
 constexpr uint64_t kLongRun = 64 * 1024;
@@ -138,7 +138,7 @@ void LinkEstimate::TakeArrival(const Report& report, Time now) {
     precise_at_ = now;
   } else if (round_trip != nullptr) {
     // All of a round trip's delay may lie on this way.
-    TakeAtLeast(bytes_, duration + std::max(round_trip->duration / 2, late_by), now);
+    TakeAtLeast(bytes_, duration + begin_uncertainty_ + late_by + round_trip->duration / 2, now);
   }
   if (is_precise || was_idle) {
     begin_ = arrived_at;

@@ -438,6 +438,14 @@ std::optional<double> PlanChooser::Seen(const Taken& taken) const {
   return codec == model_.robot().codecs.end() ? taken.share : Unseen(*codec, *taken.share);
 }
 
+void PlanChooser::SetShareAlone(double share) {
+  share_alone_ = share;
+  if (share >= 1 || frames_unseen_ < kFramesTrusted) return;
+  const bool was_seen = looks_ > 0;
+  const double work = was_seen ? std::min(situation_.robot_work, share) : share;
+  situation_.robot_work = situation_.server_work = std::max(kHopedWork, work);
+}
+
 void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   double& work = situation_.robot_work;
   const bool is_whole =
@@ -456,7 +464,7 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
     if (frames_unseen_ >= kFramesTrusted) looks_ = 0;
     work += std::max(kNewFrameCounts, 1.0 / ++looks_) * (*seen - work);
     frames_unseen_ = 0;
-  } else if (++frames_unseen_ == kFramesTrusted) {
+  } else if (++frames_unseen_ == kFramesTrusted && share_alone_ >= 1) {
     work = std::min(work, kHopedWork);
   }
   situation_.server_work = work;

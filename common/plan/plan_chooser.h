@@ -70,8 +70,9 @@ class PlanChooser {
   // How often the camera delivers a frame. Until then it is assumed to wait for the deadline.
   void SetPeriod(double period_ms) { period_ms_ = period_ms; }
   // What share of a dense run's work a first frame takes that the robot computes alone, keeping
-  // results. Until then: all of it.
-  void SetShareAlone(double share) { share_alone_ = share; }
+  // results. Until then: all of it. Where frames show nothing, it also says what changes from frame
+  // to frame, at most.
+  void SetShareAlone(double share);
   // How long before a deadline an answer is moved that is to be there by then.
   void NoteLead(double lead_ms) { lead_ms_.Add(lead_ms); }
   // How long the last frame, computed by the last choice, kept the robot from the next one once its

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "common/link/channel.h"
 #include "common/link/packet.h"
@@ -109,6 +110,22 @@ TEST_F(LinkEstimateTest, WhatArrivesTooSoonToMeasureContradictsASlowEstimate) {
   Send(1, milliseconds(0), 1250);
   EXPECT_GT(estimate_.bandwidth(now_).value(), 1e6);
   EXPECT_EQ(estimate_.basis(now_), BandwidthBasis::kTooLittle);
+}
+
+TEST_F(LinkEstimateTest, WhatFollowsALateNoticeIsNotQuick) {
+  MeasureRoundTrip();
+  for (int i = 0; i < 3; ++i) Send(1, milliseconds(60), 1500);
+  ASSERT_EQ(estimate_.basis(now_), BandwidthBasis::kMeasured);
+  for (int i = 0; i < 2; ++i) estimate_.Sent(1500, i > 0, now_);
+  for (const auto& [noticed, late_by] : {std::pair(110, 50), std::pair(120, 0)}) {
+    Report report;
+    report.arrived_bytes = arrived_ += 1500;
+    report.arrived_at = std::chrono::nanoseconds(now_ + milliseconds(noticed + 1)).count();
+    report.arrived_late_by = std::chrono::nanoseconds(milliseconds(late_by)).count();
+    ASSERT_EQ(estimate_.Take(report, now_ + milliseconds(noticed + 2), {}), nullptr);
+  }
+  EXPECT_EQ(estimate_.basis(now_ + milliseconds(122)), BandwidthBasis::kMeasured);
+  EXPECT_NEAR(estimate_.bandwidth(now_ + milliseconds(122)).value(), 1500 / 60e-3, 5e3);
 }
 
 // Without a round trip nobody knows when they could have arrived.

@@ -27,6 +27,7 @@
 #include "common/codec/compressed_text.h"
 #include "common/model/graph/graph.h"
 #include "common/model/graph/pack.h"
+#include "common/model/torchscript/libtorch.h"
 #include "common/pair/messages.h"
 #include "common/pair/model_store.h"
 #include "common/pair/robot_accounts.h"
@@ -329,6 +330,7 @@ std::string ToldWhenBringing(const Graph& graph, ModelStore& store, bool only_as
 }
 
 TEST_F(SessionTest, CodeThatARobotBringsReachesLibTorchOnlyIfTheServerTrustsIt) {
+  LoadLibTorch();  // takes longer than a robot is listened to here
   const Graph graph = WithForeignOperator();
   for (const bool trusts_all : {false, true}) {
     for (const bool trusts_it : {false, true}) {

@@ -271,6 +271,31 @@ TEST(PlanChooser, AServerIsLeftTheSoonerTheLessTheRobotsOwnResultsLack) {
   EXPECT_LT(cold, 500);
 }
 
+TEST(PlanChooser, WhatIsKeptWarmShowsHowMuchChangesWhereFramesDoNot) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  const auto work = [&](double share) {
+    chooser.SetShareAlone(share);
+    chooser.Choose(kFast);
+    return chooser.situation().robot_work;
+  };
+  // The robot computes a frame in place of a server that is late.
+  const auto note = [&](std::optional<double> share) {
+    const Plan plan = chooser.Choose(kFast);
+    ASSERT_EQ(plan.kind, Plan::Kind::kRemote);
+    Took taken = AsPredicted(chooser, plan, 0);
+    taken.executed = Plan::Kind::kLocal;
+    taken.share = share;
+    chooser.Note(taken);
+  };
+  EXPECT_EQ(work(0.7), 0.7) << "the robot's frames before there were plans";
+  note(0.5);
+  EXPECT_EQ(work(0.7), 0.5) << "seen";
+  for (int frame = 0; frame < 40; ++frame) note(std::nullopt);
+  EXPECT_EQ(work(0.7), 0.5) << "more changes in a second";
+  EXPECT_EQ(work(0.3), 0.3);
+  EXPECT_EQ(work(0), 0.1) << "as hoped for where nothing is known";
+}
+
 // As when a schedule of better figures comes.
 TEST_F(PlanChooserTest, ANewChooserGoesOnWhereTheOneBeforeItWas) {
   AnswerMany(std::nullopt, 0.1);
