@@ -227,22 +227,27 @@ struct ListLargestOfRows {
       const bool is_left = last.index < 0 || last.ComesBefore(own);
       if (is_left && own.ComesBefore(next)) next = own;
     }
-    CACHEINF_UNROLL
-    for (int by = kWarp / 2; by >= 1; by /= 2) {
-      const Element other = {thread.ShuffleXor(next.value, by), thread.ShuffleXor(next.index, by)};
-      if (other.ComesBefore(next)) next = other;
+    // Warps without elements know of none.
+    const int warps = rows.elements.walk.inner > kThreads
+                          ? kWarps
+                          : (rows.elements.walk.inner + kWarp - 1) / kWarp;
+    if (thread.Warp() < warps) {
+      CACHEINF_UNROLL
+      for (int by = kWarp / 2; by >= 1; by /= 2) {
+        const Element other = thread.ShuffleXor(next, by);
+        if (other.ComesBefore(next)) next = other;
+      }
     }
     // Even and odd rounds use different memory, so one barrier a round is enough.
     const size_t offset = static_cast<size_t>(parity) * 2 * kWarps * sizeof(int);
     float* const values = thread.template Shared<float>(offset);
     int* const indices = thread.template Shared<int>(offset + kWarps * sizeof(int));
-    if (thread.Lane() == 0) {
+    if (thread.Lane() == 0 && thread.Warp() < warps) {
       thread.Store(values + thread.Warp(), next.value);
       thread.Store(indices + thread.Warp(), next.index);
     }
     thread.Barrier();
-    CACHEINF_UNROLL
-    for (int warp = 0; warp < kWarps; ++warp) {
+    for (int warp = 0; warp < warps; ++warp) {
       const Element other = {thread.Load(values + warp), thread.Load(indices + warp)};
       if (other.ComesBefore(next)) next = other;
     }

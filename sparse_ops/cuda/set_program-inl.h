@@ -17,6 +17,15 @@ CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
 #endif
 }
 
+// The place of the lowest bit. REQUIRES: there is one.
+CACHEINF_HOST_DEVICE inline int LowestBit(unsigned word) {
+#ifdef __CUDA_ARCH__
+  return __ffs(static_cast<int>(word)) - 1;
+#else
+  return __builtin_ctz(word);
+#endif
+}
+
 CACHEINF_HOST_DEVICE inline int Least(int a, int b) { return a < b ? a : b; }
 CACHEINF_HOST_DEVICE inline int Most(int a, int b) { return a > b ? a : b; }
 
@@ -264,7 +273,8 @@ CACHEINF_KERNEL void List(const Thread& thread, const SetStep& step) {
     const int own_place = listed + SumOfThoseBefore(thread, CountBits(own_word), &total);
     listed += total;
     // The warp's lanes write the pixels of one of its words after another.
-    for (int lane = 0; lane < kWarp; ++lane) {
+    for (unsigned left = thread.Ballot(own_word != 0); left != 0; left &= left - 1) {
+      const int lane = LowestBit(left);
       const uint64_t word = thread.Shuffle(own_word, lane);
       const int place = thread.Shuffle(own_place, lane);
       const int at = first + thread.Warp() * kWarp + lane;

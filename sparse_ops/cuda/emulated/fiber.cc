@@ -124,6 +124,14 @@ size_t GuardBytes() {
   return bytes;
 }
 
+// Where the first frame begins below a stack's end: elsewhere in each, or all fibers' frames would
+// share the same few lines of the cache.
+size_t BytesAbove(const void* stack) {
+  constexpr size_t kLine = 64;
+  const size_t lines = GuardBytes() / kLine;
+  return reinterpret_cast<uintptr_t>(stack) / GuardBytes() % lines * kLine;
+}
+
 // Prepares a new stack for cacheinf_switch_stack, with function and argument for
 // cacheinf_start_stack. Returns the stack pointer.
 void* FirstFrame(void* stack_end, void (*function)(void*), void* argument) {
@@ -176,7 +184,7 @@ void Fiber::Start(void (*entry)(void*), void* argument) {
   if (own_tsan_fiber_ != nullptr) __tsan_destroy_fiber(own_tsan_fiber_);
   own_tsan_fiber_ = __tsan_create_fiber(0);
 #endif
-  own_stack_pointer_ = FirstFrame(lowest + kStackBytes, &Fiber::Enter, this);
+  own_stack_pointer_ = FirstFrame(lowest + kStackBytes - BytesAbove(stack_), &Fiber::Enter, this);
 }
 
 void Fiber::Enter(void* fiber) {

@@ -14,8 +14,9 @@ struct Place {
 // For a function's last parameter: the line of the call. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define CACHEINF_PLACE ::cacheinf::cuda::Place place = {__builtin_FILE(), __builtin_LINE()}
 
+inline bool IsSame(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
 inline bool IsSame(const Place& a, const Place& b) {
-  return a.line == b.line && std::strcmp(a.file, b.file) == 0;
+  return a.line == b.line && IsSame(a.file, b.file);
 }
 
 inline std::string NameOf(const Place& place) {

@@ -92,7 +92,7 @@ void Processor::RunBlock(const Blocks& index) {
   }
   try {
     while (!ready_.empty()) {
-      std::swap(ready_[random_() % ready_.size()], ready_.back());
+      std::swap(ready_[random_() * ready_.size() >> 32], ready_.back());
       Thread& thread = *all_threads_[static_cast<size_t>(ready_.back())];
       ready_.pop_back();
       thread.fiber.Resume();
@@ -155,8 +155,7 @@ bool Processor::ArriveInWarp(int thread, const char* operation, Place place) {
   }
   for (int i = first; i < first + warp.lanes; ++i) {
     const Thread& other = *all_threads_[static_cast<size_t>(i)];
-    if (i == thread || (std::strcmp(other.waits_in, operation) == 0 && IsSame(other.place, place)))
-      continue;
+    if (i == thread || (IsSame(other.waits_in, operation) && IsSame(other.place, place))) continue;
     Fail(thread, place,
          std::string("is in ") + operation + " with thread " + std::to_string(i) +
              " of its warp, " + "which is in " + other.waits_in + " at " + NameOf(other.place));

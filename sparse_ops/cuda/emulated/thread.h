@@ -117,7 +117,12 @@ class EmulatedThread {
   bool Any(bool says_yes, CACHEINF_PLACE) const { return Ballot(says_yes, place) != 0; }
   bool All(bool says_yes, CACHEINF_PLACE) const { return Ballot(!says_yes, place) == 0; }
   int Sum(int value, CACHEINF_PLACE) const {
-    for (int mask = kWarp / 2; mask > 0; mask /= 2) value += ShuffleXor(value, mask, place);
+    processor_.Meet(index_, "Sum", &value, place, [&](void* const* slots, int lanes) {
+      if (lanes != kWarp) processor_.Fail(index_, place, "sums over part of a warp");
+      int sum = 0;
+      for (int i = 0; i < lanes; ++i) sum += *static_cast<const int*>(slots[i]);
+      for (int i = 0; i < lanes; ++i) *static_cast<int*>(slots[i]) = sum;
+    });
     return value;
   }
 
