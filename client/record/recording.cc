@@ -48,8 +48,7 @@ void WriteFrame(const RecordedFrame& kept, const fs::path& folder) {
                                         static_cast<size_t>(frame.tensor.count()));
     WriteNpy(folder / "frames" / FileName(kept.record, "npy"), frame.tensor.shape(), values);
   } else {
-    WritePng(folder / "frames" / FileName(kept.record, "png"), ImageOf(frame.picture),
-             /*compression=*/1);
+    WritePng(folder / "frames" / FileName(kept.record, "png"), ImageOf(frame.picture));
   }
 }
 

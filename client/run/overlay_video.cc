@@ -12,6 +12,7 @@
 #include "common/answer/overlay.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/source/opencv_files.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
@@ -22,13 +23,8 @@ constexpr double kUsualFrameRate = 25;
 bool HasReadableFrame(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
-  try {
-    cv::VideoCapture video(path, cv::CAP_FFMPEG);
-    cv::Mat frame;
-    return video.isOpened() && video.read(frame) && !frame.empty();
-  } catch (const cv::Exception&) {
-    return false;
-  }
+  const auto video = LoadOpenCvFiles().open(path, cv::CAP_FFMPEG, {});
+  return video->is_open() && video->Grab() && !video->Retrieve().empty();
 }
 
 }  // namespace
@@ -37,22 +33,13 @@ struct OverlayVideo::State {
   std::string path;
   double frame_rate;
   std::string encoder;  // for H.264; empty: none
-  cv::VideoWriter writer;
+  std::unique_ptr<VideoWriter> writer;
   cv::Size size;  // of the pictures, without captions
-
-  bool Open(int codec, cv::Size captioned) {
-    try {
-      return writer.open(path, cv::CAP_FFMPEG, codec, frame_rate, captioned);
-    } catch (const cv::Exception&) {
-      return false;
-    }
-  }
 
   void Open(cv::Size captioned) {
     QuietOpenCv();
-    const int codec = encoder.empty() ? cv::VideoWriter::fourcc('m', 'p', '4', 'v')
-                                      : cv::VideoWriter::fourcc('a', 'v', 'c', '1');
-    if (!Open(codec, captioned)) {
+    writer = LoadOpenCvFiles().write(path, /*is_h264=*/!encoder.empty(), frame_rate, captioned);
+    if (writer == nullptr) {
       throw InputError(fmt::format(
           "overlay {}: frames of {}×{} pixels cannot be written as a video, which has {}×{} with "
           "their caption",
@@ -77,18 +64,18 @@ OverlayVideo::~OverlayVideo() = default;
 
 void OverlayVideo::Write(const Picture& drawn, const std::vector<CaptionEntry>& caption) {
   cv::Mat image = ColourCopy(drawn);
-  if (state_->writer.isOpened() && image.size() != state_->size) {
+  if (state_->writer != nullptr && image.size() != state_->size) {
     cv::resize(image, image, state_->size);
   }
   state_->size = image.size();
   const Picture captioned = AddCaption(PictureFrom(image), caption);
-  if (!state_->writer.isOpened()) state_->Open({captioned.width, captioned.height});
-  state_->writer.write(ImageOf(captioned));
+  if (state_->writer == nullptr) state_->Open({captioned.width, captioned.height});
+  state_->writer->Write(ImageOf(captioned));
 }
 
 void OverlayVideo::Close() {
-  if (!state_->writer.isOpened()) return;
-  state_->writer.release();
+  if (state_->writer == nullptr) return;
+  state_->writer.reset();
   if (!HasReadableFrame(state_->path)) {
     throw InputError(fmt::format("overlay {}: could not be written completely", state_->path));
   }

@@ -2,12 +2,12 @@
 
 #include <png.h>
 #include <turbojpeg.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -91,12 +91,36 @@ std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes) {
 }
 
 void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<uint8_t>* bytes) {
-  const cv::Mat picture(format.height, format.width, CV_8UC(format.channels),
-                        const_cast<uint8_t*>(pixels));
-  std::vector<uint8_t> png;
-  // By default OpenCV takes the quickest filter and zlib's quickest level.
-  if (!cv::imencode(".png", picture, png)) throw std::runtime_error("a PNG could not be written");
-  bytes->insert(bytes->end(), png.begin(), png.end());
+  const auto fail = [](png_struct*, const char* message) {
+    throw std::runtime_error(std::string("libpng: ") + message);
+  };
+  struct Writer {
+    png_struct* png;
+    png_info* info = nullptr;
+    ~Writer() { png_destroy_write_struct(&png, &info); }
+  } writer = {png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, fail, fail)};
+  if (writer.png != nullptr) writer.info = png_create_info_struct(writer.png);
+  if (writer.info == nullptr) throw std::bad_alloc();
+  png_set_write_fn(
+      writer.png, bytes,
+      [](png_struct* png, uint8_t* data, size_t size) {
+        auto* const to = static_cast<std::vector<uint8_t>*>(png_get_io_ptr(png));
+        to->insert(to->end(), data, data + size);
+      },
+      nullptr);
+  // The quickest that makes pictures of a camera smaller.
+  png_set_filter(writer.png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+  png_set_compression_level(writer.png, Z_BEST_SPEED);
+  png_set_compression_strategy(writer.png, Z_RLE);
+  png_set_IHDR(writer.png, writer.info, static_cast<uint32_t>(format.width),
+               static_cast<uint32_t>(format.height), 8,
+               format.channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(writer.png, writer.info);
+  png_set_bgr(writer.png);
+  const ptrdiff_t row_bytes = static_cast<ptrdiff_t>(format.width) * format.channels;
+  for (int y = 0; y < format.height; ++y) png_write_row(writer.png, pixels + y * row_bytes);
+  png_write_end(writer.png, writer.info);
 }
 
 const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format, uint8_t* pixels) {
@@ -112,7 +136,7 @@ const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format,
     return "a PNG has another size";
   }
   image.format = format.channels == 1   ? PNG_FORMAT_GRAY
-                 : format.channels == 3 ? PNG_FORMAT_BGR  // imencode's order
+                 : format.channels == 3 ? PNG_FORMAT_BGR  // AppendPng's order
                                         : PNG_FORMAT_BGRA;
   const int row_bytes = format.width * format.channels;
   if (png_image_finish_read(&image, nullptr, pixels, row_bytes, nullptr) == 0) {

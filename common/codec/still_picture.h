@@ -34,6 +34,7 @@ struct StillFormat {
 };
 std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes);
 
+// Takes colours for blue, green, red. Throws std::runtime_error if the library fails.
 void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<uint8_t>* bytes);
 // Of `format.channels` 4, the last is the opacity.
 const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format, uint8_t* pixels);

@@ -5,13 +5,15 @@
 #include <cstdlib>
 #include <mutex>
 #include <opencv2/core/utils/logger.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/module.h"
+#include "common/codec/still_picture.h"
+#include "common/source/opencv_files.h"
 
 namespace cacheinf {
 
@@ -63,12 +65,7 @@ cv::Mat ImageOf(const Picture& picture) {
 Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
   QuietOpenCv();
   const std::string bytes = ReadFile(path, kLargestFile);
-  cv::Mat image;
-  try {
-    image = cv::imdecode(std::vector<uint8_t>(bytes.begin(), bytes.end()), flags);
-  } catch (const cv::Exception&) {
-    image.release();
-  }
+  const cv::Mat image = LoadOpenCvFiles().decode({bytes.begin(), bytes.end()}, flags);
   if (image.empty()) throw InputError(fmt::format("{}: not a readable picture", path.string()));
   try {
     return PictureFrom(image);
@@ -77,13 +74,17 @@ Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
   }
 }
 
-// Does not use imwrite, which would not report a full disk.
-void WritePng(const std::filesystem::path& path, const cv::Mat& image, int compression) {
+void WritePng(const std::filesystem::path& path, const cv::Mat& image) {
+  const cv::Mat dense = image.isContinuous() ? image : image.clone();
   std::vector<uint8_t> bytes;
-  if (!cv::imencode(".png", image, bytes, {cv::IMWRITE_PNG_COMPRESSION, compression})) {
-    throw InputError(fmt::format("{}: cannot be written as a PNG", path.string()));
-  }
+  AppendPng(dense.ptr(), {dense.cols, dense.rows, dense.channels()}, &bytes);
   WriteFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+const OpenCvFiles& LoadOpenCvFiles() {
+  static const auto* const files = static_cast<const OpenCvFiles*>(
+      LoadModule("cacheinf-opencv.so", "CacheInfOpenCvFiles", "What opens pictures and videos"));
+  return *files;
 }
 
 void QuietOpenCv() {

@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/source/gst_pipeline.h"
+#include "common/source/opencv_files.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
@@ -28,9 +29,9 @@ constexpr int kLongestSilenceMs = 15000;
 class VideoSource final : public FrameSource {
  public:
   // `clock` stamps the frames; null: the record's own times do.
-  VideoSource(std::string name, const cv::VideoCapture& capture, const Clock* clock)
-      : name_(std::move(name)), capture_(capture), clock_(clock) {
-    if (!capture_.isOpened()) throw AbsentSource(fmt::format("{}: cannot be opened", name_));
+  VideoSource(std::string name, std::unique_ptr<VideoReader> reader, const Clock* clock)
+      : name_(std::move(name)), reader_(std::move(reader)), clock_(clock) {
+    if (!reader_->is_open()) throw AbsentSource(fmt::format("{}: cannot be opened", name_));
     frame_rate_ = Property(cv::CAP_PROP_FPS);
     stated_frames_ = clock_ == nullptr ? Property(cv::CAP_PROP_FRAME_COUNT) : 0;
     first_ = Read();
@@ -50,13 +51,13 @@ class VideoSource final : public FrameSource {
  private:
   // 0 where the property is unknown or nonsense.
   double Property(int property) const {
-    const double value = capture_.get(property);
+    const double value = reader_->Property(property);
     return std::isfinite(value) && value > 0 ? value : 0;
   }
 
   std::optional<Frame> Read() {
     for (int broken = 0; broken < kMostBrokenInARow; ++broken) {
-      if (!Grab()) {
+      if (!reader_->Grab()) {
         ReportEnd();
         return std::nullopt;
       }
@@ -64,7 +65,7 @@ class VideoSource final : public FrameSource {
       frame.index = next_index_++;
       frame.name = fmt::format("{}, frame {}", name_, frame.index);
       frame.stamp = Stamp(frame.index);
-      const cv::Mat image = Retrieve();
+      const cv::Mat image = reader_->Retrieve();
       if (!image.empty()) {
         RefusePlanes(image);
         frame.picture = PictureFrom(image);
@@ -75,25 +76,6 @@ class VideoSource final : public FrameSource {
     }
     LogWarning(fmt::format("{}: given up after {} broken frames", name_, kMostBrokenInARow));
     return std::nullopt;
-  }
-
-  bool Grab() {
-    try {
-      return capture_.grab();
-    } catch (const cv::Exception&) {
-      return false;
-    }
-  }
-
-  // A new buffer every time: frames outlive the next one.
-  cv::Mat Retrieve() {
-    cv::Mat image;
-    try {
-      if (!capture_.retrieve(image)) image.release();
-    } catch (const cv::Exception&) {
-      image.release();
-    }
-    return image;
   }
 
   // Planes of brightness and colour, one below the other (I420, NV12), come as grey pictures of
@@ -124,7 +106,7 @@ class VideoSource final : public FrameSource {
   }
 
   std::string name_;
-  cv::VideoCapture capture_;
+  std::unique_ptr<VideoReader> reader_;
   const Clock* clock_;
   double frame_rate_ = 0;
   double stated_frames_ = 0;
@@ -133,27 +115,22 @@ class VideoSource final : public FrameSource {
   std::optional<Frame> first_;
 };
 
-cv::VideoCapture Open(const auto& what, int library, const std::vector<int>& parameters = {}) {
+const OpenCvFiles& QuietOpenCvFiles() {
   QuietOpenCv();
-  cv::VideoCapture capture;
-  try {
-    capture.open(what, library, parameters);
-  } catch (const cv::Exception&) {
-    capture.release();
-  }
-  return capture;
+  return LoadOpenCvFiles();
 }
 
 // A peer that says nothing for so long is gone.
-cv::VideoCapture OpenAddress(const std::string& address) {
-  return Open(address, cv::CAP_FFMPEG,
-              {cv::CAP_PROP_OPEN_TIMEOUT_MSEC, kLongestSilenceMs, cv::CAP_PROP_READ_TIMEOUT_MSEC,
-               kLongestSilenceMs});
+std::unique_ptr<VideoReader> OpenAddress(const std::string& address) {
+  return QuietOpenCvFiles().open(address, cv::CAP_FFMPEG,
+                                 {cv::CAP_PROP_OPEN_TIMEOUT_MSEC, kLongestSilenceMs,
+                                  cv::CAP_PROP_READ_TIMEOUT_MSEC, kLongestSilenceMs});
 }
 
-std::unique_ptr<FrameSource> StreamFrom(const std::string& address, const cv::VideoCapture& capture,
-                                        const Clock& clock) {
-  return std::make_unique<VideoSource>(fmt::format("stream {}", address), capture, &clock);
+std::unique_ptr<FrameSource> StreamFrom(const std::string& address,
+                                        std::unique_ptr<VideoReader> reader, const Clock& clock) {
+  return std::make_unique<VideoSource>(fmt::format("stream {}", address), std::move(reader),
+                                       &clock);
 }
 
 // What the caps right before the sink name, as in "… ! video/x-raw,format=BGR ! appsink"; empty
@@ -191,7 +168,8 @@ void RefuseUnknownOrder(const std::string& pipeline) {
 
 std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address) {
   return std::make_unique<VideoSource>(fmt::format("video {}", path_or_address),
-                                       Open(path_or_address, cv::CAP_FFMPEG), nullptr);
+                                       QuietOpenCvFiles().open(path_or_address, cv::CAP_FFMPEG, {}),
+                                       nullptr);
 }
 
 std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock& clock) {
@@ -199,15 +177,16 @@ std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock&
 }
 
 std::unique_ptr<FrameSource> OpenVideoOrStream(const std::string& address, const Clock& clock) {
-  const cv::VideoCapture capture = OpenAddress(address);
-  const bool is_record = capture.isOpened() && capture.get(cv::CAP_PROP_FRAME_COUNT) > 0;
-  if (!is_record) return StreamFrom(address, capture, clock);
-  return std::make_unique<VideoSource>(fmt::format("video {}", address), capture, nullptr);
+  std::unique_ptr<VideoReader> reader = OpenAddress(address);
+  const bool is_record = reader->is_open() && reader->Property(cv::CAP_PROP_FRAME_COUNT) > 0;
+  if (!is_record) return StreamFrom(address, std::move(reader), clock);
+  return std::make_unique<VideoSource>(fmt::format("video {}", address), std::move(reader),
+                                       nullptr);
 }
 
 std::unique_ptr<FrameSource> OpenCamera(int number, const Clock& clock) {
-  return std::make_unique<VideoSource>(fmt::format("camera {}", number), Open(number, cv::CAP_V4L2),
-                                       &clock);
+  return std::make_unique<VideoSource>(fmt::format("camera {}", number),
+                                       QuietOpenCvFiles().open_camera(number), &clock);
 }
 
 std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clock& clock) {
@@ -218,7 +197,8 @@ std::unique_ptr<FrameSource> OpenPipeline(const std::string& pipeline, const Clo
   CheckPipeline(pipeline);
   RefuseUnknownOrder(pipeline);
   return std::make_unique<VideoSource>(fmt::format("pipeline \"{}\"", pipeline),
-                                       Open(pipeline, cv::CAP_GSTREAMER), &clock);
+                                       QuietOpenCvFiles().open(pipeline, cv::CAP_GSTREAMER, {}),
+                                       &clock);
 }
 
 }  // namespace cacheinf
