@@ -195,7 +195,7 @@ void FrameExecutor::Begin() {
 
 // The way of every frame, whoever executes it.
 bool FrameExecutor::Advance(Time look_at, const Idle& idle) {
-  if (TakeLateAnswer()) return true;
+  if (TakeLateDone()) return true;
   const Progress progress = TakeStep();
   if (progress == Progress::kDone) return true;
   const Time now = clock_.Now();  // a robot that is made slow takes its time for each step
@@ -272,7 +272,7 @@ void FrameExecutor::Abandon() {
 }
 
 // The next decision makes up for what the robot's own one leaves.
-bool FrameExecutor::TakeLateAnswer() {
+bool FrameExecutor::TakeLateDone() {
   const bool may_come = executing_ == Plan::Kind::kLocal && remote_ && remote_->may_be_answered();
   if (!may_come || remote_->Step() != Progress::kDone) return false;
   computing_->Abandon();
@@ -429,8 +429,7 @@ void FrameExecutor::NoteTimes() {
     const uint64_t bytes = connection_->channel().statistics().received.wire;
     patience_.NoteServer(remote_->GiveUp(), bytes > bytes_heard_);
   }
-  if (const auto took = split_ ? split_->TakeLateAnswer() : std::nullopt)
-    patience_.NoteServer(took);
+  if (const auto took = split_ ? split_->TakeLateDone() : std::nullopt) patience_.NoteServer(took);
   if (split_ && !split_->alone_since()) return patience_.NoteServer(now - begin_);
   // How long everything takes shows only where everything was computed.
   const bool is_whole = last_.decision->kind == FrameDecision::Kind::kWhole;

@@ -58,10 +58,11 @@ struct Execution : FrameExpense {
 //   remote   the server         the server, behind a codec (RemoteRobot)  the server's state
 //   split    Reuse              this state and the server's (SplitRobot)  both
 //
-// Whoever executes it begins, and takes steps that never wait (common/pair/progress.h), so that
-// between two of them the caller can look at clock, link and newest frame. A server that is not
-// ready or does not answer in time leaves the frame, or the rest of it, to this state. If a
-// server's answer to all of the frame comes meanwhile, it is taken all the same: it is there first.
+// Whoever executes it begins, and takes steps of one stage at most, so that between two of them the
+// caller can look at clock, link and newest frame. A step waits only for a server's message, and
+// only until the caller wants to look. A server that is not ready or does not answer in time leaves
+// the frame, or the rest of it, to this state. If a server's answer to all of the frame comes
+// meanwhile, it is taken all the same: it is there first.
 //
 // What this state keeps is kept warm while a server answers: about once a second a decision without
 // an answer brings it up, stage by stage, in idle time (StandBy). So the first frame without the
@@ -178,7 +179,7 @@ class FrameExecutor {
   bool TakeIdleStep(const Idle& idle);
   Progress TakeStep();
   void Abandon();
-  bool TakeLateAnswer();
+  bool TakeLateDone();
   bool IsIdle(Time now) const;
   void BeginStandby();
   void LeaveStandby();

@@ -20,11 +20,11 @@ namespace cacheinf {
 // Takes a robot from frame to frame, step by step on one thread, and looks between two steps at the
 // clock and at newer frames, so that every frame has an answer by its deadline once there is one to
 // give: a frame whose own answer is not there in time is answered by the last one, as the scene has
-// moved since (Robot::Moved). So a frame may have two answers, of which the later one counts; and
-// a live frame that a newer one overtakes has a moved one alone, which waits for the current
-// frame's answer as long as there is time, and, where there is no answer yet, as long as there is
-// room: it is the newest that can be moved to it. Once the newest frame has begun, what it overtook
-// waits no longer, so that a server computes while answers are moved.
+// moved since (Robot::Moved). So a frame may have two answers, of which the later one counts; and a
+// live frame that a newer one overtakes gets a moved answer alone. That is made as late as
+// possible, because the current frame's answer, if it comes first, is the newest one to move; where
+// there is no answer yet, it waits as long as there is room. Once the newest frame has begun, what
+// it overtook waits no longer, so that a server computes while answers are moved.
 //
 //   while (auto frame = loop.Next(robot)) {
 //     robot.Begin(*frame, …);

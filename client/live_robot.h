@@ -91,8 +91,8 @@ class FrameObserver {
   // Once Publish is over, while the robot still holds the frame's outputs.
   virtual void Keep(const Frame& /*frame*/, const Answer& /*answer*/) {}
   virtual void KeepRefresh(const Robot::Refreshed& /*refreshed*/) {}
-  // Between two steps of work on a frame, and where there is a deadline, of what follows it: time
-  // for the moved answers of robots beside this one.
+  // Called between two steps of work on a frame and, with a deadline, of what follows it: time for
+  // robots beside this one to move their answers.
   virtual void LookElsewhere() {}
   // The guard has found a fault.
   virtual void Alarm(const std::string& /*text*/) {}
@@ -102,7 +102,7 @@ class FrameObserver {
   // The robot was made anew, with another model, as its GPU is gone.
   virtual void Restart(const RobotConfig& /*config*/, const RobotModels::Compiled& /*models*/) {}
 
-  // What this has done since `moment` that no time should count.
+  // How much of the time since `moment` this has spent, which no frame's time should count.
   virtual Time TimeSpentSince(Time /*moment*/) const { return Time(0); }
 };
 

@@ -102,8 +102,8 @@ class Robot {
   void StopWaiting();
 
   // The last computed answer as it must look in this frame: the one that has begun or a newer one.
-  // `waited` is the answer's. Nothing if nothing was computed since frames have this size. Only
-  // with a deadline or a plan that tracks is it moved rather than repeated.
+  // `waited` is the answer's. Nothing if no frame of this size was computed yet. Only with a
+  // deadline or a plan that tracks is it moved rather than repeated.
   std::optional<Answer> Moved(const Frame& frame, std::chrono::nanoseconds waited);
 
   struct Refreshed {

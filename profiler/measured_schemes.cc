@@ -123,7 +123,7 @@ class LayerUnderTest {
   }
 
   double Time(size_t way, Range rows) const {
-    RowPlan plan(2);
+    RowsOfOperators plan(2);
     plan[way] = rows;
     const auto start = clock_.Now();
     for (int i = 0; i < repeats_; ++i) state_.Run(plan);

@@ -45,8 +45,8 @@ size_t OutputCount(const Graph& graph, size_t output) {
 
 FrameOutputs::FrameOutputs(const ModelState& state) : graph_(&state.graph()), state_(&state) {}
 
-FrameOutputs::FrameOutputs(const Graph& graph, const OutputNumbers& numbers)
-    : graph_(&graph), numbers_(&numbers) {}
+FrameOutputs::FrameOutputs(const Graph& graph, std::shared_ptr<const OutputNumbers> numbers)
+    : graph_(&graph), numbers_(std::move(numbers)) {}
 
 void FrameOutputs::Read(size_t output, float* values) const {
   if (state_ == nullptr) {

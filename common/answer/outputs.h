@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,12 @@ class ModelState;
 // height, width).
 using OutputNumbers = std::vector<std::vector<float>>;
 
-// A frame's outputs, wherever they were computed: here, where a state holds them, or by a server
-// that sent them. Refers to either one, until that one's next frame.
+// A frame's outputs, wherever they were computed: here, where a state holds them, which this refers
+// to, or by a server, whose numbers this shares. Holds until that one's next frame.
 class FrameOutputs {
  public:
   FrameOutputs(const ModelState& state);
-  FrameOutputs(const Graph& graph, const OutputNumbers& numbers);
+  FrameOutputs(const Graph& graph, std::shared_ptr<const OutputNumbers> numbers);
 
   const Graph& graph() const { return *graph_; }
 
@@ -33,7 +34,7 @@ class FrameOutputs {
  private:
   const Graph* graph_;
   const ModelState* state_ = nullptr;
-  const OutputNumbers* numbers_ = nullptr;  // if there is no state
+  std::shared_ptr<const OutputNumbers> numbers_;  // if there is no state
 };
 
 // Runs the network on what the frame becomes. REQUIRES: `fit` is of this frame and network.

@@ -192,7 +192,7 @@ class Search {
         model_(graph),
         must_keep_(AlwaysKept(graph)),
         chosen_(graph.values.size(), true),
-        layout_(PlanLayout(graph, Listed(chosen_), Keep::kChosen)),
+        layout_(MakeLayout(graph, Listed(chosen_), Keep::kChosen)),
         kept_(FindKept(graph, Listed(chosen_))),
         work_(model_.WorkOf(kept_.is_kept)),
         work_of_all_(work_) {
@@ -250,7 +250,7 @@ class Search {
         continue;
       }
       std::vector<bool> without = *Without(best.value);
-      Layout layout = PlanLayout(graph_, Listed(without), Keep::kChosen);
+      Layout layout = MakeLayout(graph_, Listed(without), Keep::kChosen);
       const size_t scratch_floats = layout.arena_floats - layout.kept_floats;
       if (static_cast<double>(scratch_floats) > most_scratch_floats) continue;
       chosen_ = std::move(without);
@@ -311,7 +311,7 @@ CacheChoice ChooseCaches(const Graph& graph, size_t budget_bytes, std::span<cons
   const Search start(graph, required, held_twice);
   CacheChoice best = Search(start).Run(budget_bytes, 0.0);
   if (best.bytes <= budget_bytes) return best;
-  const Layout dense = PlanLayout(graph, {}, Keep::kListed);
+  const Layout dense = MakeLayout(graph, {}, Keep::kListed);
   const auto shared_floats = static_cast<double>(dense.arena_floats - dense.kept_floats);
   for (const double limit : kScratchLimits) {
     CacheChoice choice = Search(start).Run(budget_bytes, limit * shared_floats);
@@ -326,7 +326,7 @@ double ExpectedWork(const Graph& graph, const std::vector<bool>& is_kept) {
 
 CacheMemory MemoryOfExtremes(const Graph& graph) {
   const auto bytes_of = [&](Keep keep) {
-    const Layout layout = PlanLayout(graph, {}, keep);
+    const Layout layout = MakeLayout(graph, {}, keep);
     return (layout.arena_floats - layout.constant_floats) * sizeof(float);
   };
   return {bytes_of(Keep::kListed), bytes_of(Keep::kAll)};

@@ -12,9 +12,9 @@
 namespace cacheinf {
 
 // One number per channel for every value of a graph: 1 / σ, where σ is the spread of that channel's
-// numbers over a picture. Empty for values that are not maps. Of an 8-bit map there is one per byte
-// of its words, in steps, larger by the root of all bytes over those of channels, so that a test's
-// mean over all is that over channels: spare bytes never change, and theirs is any number.
+// numbers over a picture. Empty for values that are not maps. An 8-bit map has one number per byte,
+// in steps and spare bytes included, scaled by √(bytes ÷ channels), so that a test's mean over all
+// bytes is that over channels. Spare bytes never change, so their numbers do not matter.
 using InverseSpreads = std::vector<std::vector<float>>;
 
 inline PixelNumbers NumbersOf(const Value& map) {
@@ -54,6 +54,8 @@ struct ChangePolicy {
   // Whether two sides may share a frame by rows. Under kFixed with a stem, all maps take the pixels
   // that come out of the stem changed, and each side knows only its own rows of these.
   bool can_split() const { return kind != Kind::kFixed || stem_depth == 0; }
+
+  bool operator==(const ChangePolicy&) const = default;
 };
 
 }  // namespace cacheinf

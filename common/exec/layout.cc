@@ -266,7 +266,7 @@ class LayoutPlanner {
 
 }  // namespace
 
-Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep) {
+Layout MakeLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep) {
   return LayoutPlanner(graph, chosen, keep).Plan();
 }
 

@@ -48,9 +48,9 @@ struct Layout {
 // would otherwise be copied into or out of one of them. All others are computed stage by stage
 // (stages.h). With every value chosen this equals kAll.
 enum class Keep : uint8_t { kListed, kAll, kAllApart, kChosen };
-Layout PlanLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep);
+Layout MakeLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep);
 
-// What PlanLayout keeps with kChosen.
+// What MakeLayout keeps with kChosen.
 struct KeptValues {
   std::vector<bool> is_kept;    // Layout::is_kept
   std::vector<ValueId> viewed;  // ValuePlace::viewed

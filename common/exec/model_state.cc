@@ -60,7 +60,7 @@ struct ModelState::State {
         graph(model->graph()),
         backend(model->backend()),
         trades(options.trades),
-        layout(PlanLayout(graph, options.chosen, options.keep)),
+        layout(MakeLayout(graph, options.chosen, options.keep)),
         order(RunningOrder(graph, layout.stages)),
         arena(backend.Allocate(layout.arena_floats)),
         sets(backend.MakeSets()),
@@ -621,7 +621,7 @@ void ModelState::Run() {
   Finish();
 }
 
-void ModelState::Run(const RowPlan& rows) {
+void ModelState::Run(const RowsOfOperators& rows) {
   if (rows.size() != state_->operators.size()) {
     throw std::invalid_argument("a plan of " + std::to_string(rows.size()) + " rows for " +
                                 std::to_string(state_->operators.size()) + " operators");

@@ -126,7 +126,7 @@ class ModelState {
   // Runs only these rows of each operator; what they need must be there (see RowsNeeded). An
   // operator that is not local runs whole, if any of its rows are asked for. REQUIRES: one range
   // per operator, within its rows.
-  void Run(const RowPlan& rows);
+  void Run(const RowsOfOperators& rows);
 
   // Makes everything stale: the next frame computes it all, whatever changed.
   void Forget();

@@ -100,7 +100,7 @@ void Guard::TakeStage() {
 
 // The state keeps nothing, so each operator is a stage of its own.
 void Guard::TakeStageOfBand() {
-  const RowPlan& rows = sample_->operators;
+  const RowsOfOperators& rows = sample_->operators;
   const std::vector<Stage>& stages = state_.layout().stages;
   if (state_.backend().RunsLater()) {
     state_.Run(rows);

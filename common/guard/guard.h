@@ -63,9 +63,9 @@ struct JudgedSample {
 // keeps nothing: mostly a band of random rows for a segmentation, with all that they need of
 // earlier layers; otherwise, and always where there may be a server, the whole answer.
 //
-// That takes steps, of a stage at most, and no step waits. So a frame goes first by nobody taking
-// the next step, and a sample may stay open while other frames are answered. It remains that of its
-// frame, and its verdict takes effect once it is judged:
+// The guard computes in steps of a stage at most, and no step waits. To let a frame go first, the
+// caller does not take the next step; a sample may stay open while other frames are answered. It
+// remains that of its frame, and its verdict takes effect once it is judged:
 //
 //   guard.Begin(answered);                                  // after every answer
 //   while (guard.is_open() && nothing_else_to_do()) guard.Step();
@@ -128,7 +128,7 @@ class Guard {
   std::optional<Sample> sample_;
   size_t stage_ = 0;  // the next one
   std::chrono::nanoseconds taken_{};
-  RowPlan rows_;  // of one stage of a band
+  RowsOfOperators rows_;  // of one stage of a band
   // The answer that it is of.
   PictureView picture_;  // of pixels_
   std::vector<uint8_t> pixels_;

@@ -38,7 +38,7 @@ std::string KeyOf(Plan plan) {
 const Value& FirstOutput(const Graph& graph) { return graph.value(graph.outputs.front()); }
 
 // The share of a dense run's multiply-adds that these rows take.
-double ShareOf(const RowPlan& rows, const Graph& graph) {
+double ShareOf(const RowsOfOperators& rows, const Graph& graph) {
   double all = 0;
   double done = 0;
   for (size_t i = 0; i < graph.operators.size(); ++i) {

@@ -23,9 +23,9 @@ struct Sample {
   int64_t frame = 0;
   Plan plan;  // by which the answer was computed
   bool is_whole = true;
-  Range rows;         // of the first output, if not whole
-  RowPlan operators;  // that these need
-  double cost = 1;    // of a dense run
+  Range rows;                 // of the first output, if not whole
+  RowsOfOperators operators;  // that these need
+  double cost = 1;            // of a dense run
 };
 
 // The results of samples.

@@ -127,8 +127,8 @@ class Channel {
 
   ChannelStatistics statistics() const;
 
-  // How long an answer has been due: since a message was acknowledged in full that left after any
-  // part of one last came. Does not count pauses of this process.
+  // How long the peer has owed a message: the time since it acknowledged one that was sent after
+  // its last message arrived. Does not count pauses of this process.
   Time WithoutAnswer() const;
 
  private:

@@ -334,7 +334,7 @@ void VisitFields(Message& m, Visit& visit) {
     if (!m.likeness) m.likeness.emplace();
     visit("rows", m.likeness->rows);
     visit("bits", m.likeness->bits);
-  } else if constexpr (std::is_same_v<Message, Frame>) {
+  } else if constexpr (std::is_same_v<Message, Decided>) {
     cacheinf::VisitFields(m.decision, visit);
     VisitEarlier(m.follows, visit, "follows", m.decision.number);
     VisitEarlier(m.committed, visit, "committed", m.decision.number);
@@ -425,7 +425,7 @@ CACHEINF_MESSAGE(Welcome)
 CACHEINF_MESSAGE(ModelPiece)
 CACHEINF_MESSAGE(Settings)
 CACHEINF_MESSAGE(Ready)
-CACHEINF_MESSAGE(Frame)
+CACHEINF_MESSAGE(Decided)
 CACHEINF_MESSAGE(RemoteFrame)
 CACHEINF_MESSAGE(Slice)
 CACHEINF_MESSAGE(Done)

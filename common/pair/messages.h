@@ -30,7 +30,7 @@
 //         ◀────────────────────── Schedule    once the server has measured itself and solved it
 //   Settings ───────────────────▶             again whenever they change
 //         ◀────────────────────── Ready       once it can take frames of these settings
-//   Frame, Slice … ─────────────▶             every decision in order, shared or not; in kRemote
+//   Decided, Slice … ───────────▶             every decision in order, shared or not; in kRemote
 //                                             RemoteFrame
 //         ◀────────────────────── Slice …, Done, or FrameRefusal
 //   GiveUp ─────────────────────▶
@@ -52,7 +52,7 @@ enum class Kind : uint8_t {
   kModelPiece,
   kSettings,
   kReady,
-  kFrame,
+  kDecided,
   kSlice,
   kDone,
   kGiveUp,
@@ -150,8 +150,8 @@ struct Ready {
 };
 
 // In kSplit: the robot's decision. If shared, slices of what the server reads follow.
-struct Frame {
-  static constexpr Kind kKind = Kind::kFrame;
+struct Decided {
+  static constexpr Kind kKind = Kind::kDecided;
 
   FrameDecision decision;
   // The previous decision told; none: the server holds nothing.

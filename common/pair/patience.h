@@ -34,10 +34,10 @@ namespace cacheinf {
 // Without a deadline the robot waits as long as the slowest of the last hundred answers, and as
 // long again as computing alone takes, 200 ms at least. If messages came while it waited, but no
 // answer, the server is slow: each such frame in a row doubles the time, up to a second or eight
-// times what computing alone takes. Where that did not do in two frames in a row, the server is
-// waited for again after nine times as long, until an answer comes: so that takes a tenth of the
-// time at most. The first answer has ten seconds. If nothing came, the server counts as gone, and
-// is not waited for until it is heard of.
+// times what computing alone takes. If two waits in a row were too short, the robot waits again
+// only after nine times as long, until an answer comes. So waiting takes a tenth of the time at
+// most. The first answer has ten seconds. If nothing came, the server counts as gone, and is not
+// waited for until it is heard of.
 class Patience {
  public:
   using Time = std::chrono::nanoseconds;

@@ -158,14 +158,14 @@ void RemoteRobot::TakeMessages() {
 
 std::string RemoteRobot::Take(const message::Done& answer) {
   if (answer.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
-  outputs_.resize(answer.outputs.size());
+  outputs_->resize(answer.outputs.size());
   for (size_t i = 0; i < answer.outputs.size(); ++i) {
     std::vector<uint8_t> slice;
     if (const char* const fault = DecodeSlice(answer.outputs[i], kMostSliceBytes, &slice)) {
       return fault;
     }
     const ValueId id = graph_.outputs[i];
-    if (const char* const fault = ReadWholeSlice(slice, id, graph_.value(id), &outputs_[i])) {
+    if (const char* const fault = ReadWholeSlice(slice, id, graph_.value(id), &(*outputs_)[i])) {
       return fault;
     }
   }

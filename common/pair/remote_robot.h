@@ -94,7 +94,7 @@ class RemoteRobot {
   std::optional<Time> came_late_after_;
   int64_t whole_since_ = 0;  // the last picture that stood alone
   bool is_whole_due_ = false;
-  OutputNumbers outputs_;
+  const std::shared_ptr<OutputNumbers> outputs_ = std::make_shared<OutputNumbers>();
   ServerPart part_;
   FrameTimes times_;
   Homography picture_from_seen_;

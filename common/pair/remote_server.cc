@@ -54,14 +54,14 @@ void RemoteServer::Take(const message::RemoteFrame& frame) {
   const bool is_due = frame.left_ms != 0;
   due_at_ = is_due ? begin + left : std::chrono::nanoseconds::max();
   drop_at_ = is_due ? due_at_ + left : std::chrono::nanoseconds::max();
-  answer_ = {.number = frame.number};
-  answer_.times.server_decoding = clock_.Now() - begin;
+  done_ = {.number = frame.number};
+  done_.times.server_decoding = clock_.Now() - begin;
   frame_ = frame.frame;
   if (on_picture_) on_picture_(frame_, decoder_.picture(), model_->graph().picture);
 }
 
 void RemoteServer::Take(const message::GiveUp& give_up) {
-  if (is_open() && answer_.number == give_up.number) Turn(ToDo::kNothing);
+  if (is_open() && done_.number == give_up.number) Turn(ToDo::kNothing);
 }
 
 // Abandons what is computed and not done.
@@ -131,10 +131,10 @@ void RemoteServer::Commit() {
   const ChangedWork done = std::exchange(computing_, nullptr)->Commit();
   const FrameWork work = keeps_ ? reuse_->Commit(done) : FrameWork();
   if (to_do_ == ToDo::kRefresh) return;
-  answer_.work = work;
+  done_.work = work;
   if (keeps_) {
-    answer_.kind = reuse_->decision().kind;
-    answer_.frame_from_seen = reuse_->placement().frame_from_seen;
+    done_.kind = reuse_->decision().kind;
+    done_.frame_from_seen = reuse_->placement().frame_from_seen;
   }
   PackOutputs(state);
 }
@@ -142,9 +142,9 @@ void RemoteServer::Commit() {
 // Says what was committed.
 void RemoteServer::End(std::chrono::nanoseconds queued) {
   if (to_do_ == ToDo::kRefresh) return Turn(ToDo::kNothing);
-  answer_.times.server_computing = computed_;
-  answer_.times.server_queueing = queued;
-  Say(channel_, std::move(answer_));
+  done_.times.server_computing = computed_;
+  done_.times.server_queueing = queued;
+  Say(channel_, std::move(done_));
   Turn(keeps_ ? ToDo::kRefresh : ToDo::kNothing);
 }
 
@@ -158,7 +158,7 @@ void RemoteServer::PackOutputs(const ModelState& state) {
     if (settings_.most_scores > 0 && output == graph.outputs.front()) {
       KeepBestScores(settings_.most_scores, &slice);
     }
-    AppendCodedSlice(settings_.slice_codec, slice, &answer_.outputs.emplace_back());
+    AppendCodedSlice(settings_.slice_codec, slice, &done_.outputs.emplace_back());
   }
 }
 

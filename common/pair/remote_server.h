@@ -90,7 +90,7 @@ class RemoteServer {
   std::chrono::nanoseconds computed_{};  // so long
   std::chrono::nanoseconds due_at_{};    // the current picture's answer
   std::chrono::nanoseconds drop_at_{};   // that picture
-  message::Done answer_;                 // to the current picture, as far as it is known
+  message::Done done_;                   // to the current picture, as far as it is known
 };
 
 }  // namespace cacheinf

@@ -151,8 +151,8 @@ void Session::Take(const Message& message) {
     TakeSettings(Read<message::Settings>(message));
   } else if (Is<message::Profile>(message) && !incoming_) {
     TakeProfile(Read<message::Profile>(message));
-  } else if (Is<message::Frame>(message) && split_) {
-    const auto frame = Read<message::Frame>(message);
+  } else if (Is<message::Decided>(message) && split_) {
+    const auto frame = Read<message::Decided>(message);
     if (split_->is_open() && frame.follows) return Hold(message);
     NoteDue(message);
     split_->Take(frame);
@@ -218,7 +218,7 @@ std::function<Session::Prepared(const message::Settings& settings)> Session::Pre
     prepared.model = store.Get(model, settings, talk->stops, robot.is_trusted);
     const Graph& graph = prepared.model->graph();
     // A state that keeps everything, and as much for what moves or keeps nothing.
-    const size_t state_bytes = sizeof(float) * PlanLayout(graph, {}, Keep::kAll).arena_floats;
+    const size_t state_bytes = sizeof(float) * MakeLayout(graph, {}, Keep::kAll).arena_floats;
     prepared.memory.Take(2 * state_bytes);
     ::operator delete(::operator new(state_bytes));  // rather now than when a frame needs it
     return prepared;

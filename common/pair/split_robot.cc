@@ -75,10 +75,10 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
     last_told_.reset();
     server_ = Server::kFollows;
   }
-  Say(connection_.channel(), message::Frame{.decision = told,
-                                            .follows = last_told_,
-                                            .committed = committed_,
-                                            .is_shared = is_shared});
+  Say(connection_.channel(), message::Decided{.decision = told,
+                                              .follows = last_told_,
+                                              .committed = committed_,
+                                              .is_shared = is_shared});
   last_told_ = decision.number;
   if (!is_shared) {
     BeginAlone();
@@ -89,7 +89,7 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
   computed_all_ = false;
   part_.emplace();
   // As far as is known of a frame that will be given up.
-  times_.server_queueing = last_answer_.times.server_queueing;
+  times_.server_queueing = last_done_.times.server_queueing;
   LoseServerIfItThrows([&] { walk_.Begin(told, settings_.cuts, policy, seen); });
   return true;
 }
@@ -143,8 +143,8 @@ void SplitRobot::NoteWaiting(bool waits, Time now) {
 // Both have finished the frame.
 void SplitRobot::NoteTogether() {
   TakeMessages();
-  times_.TakeServers(last_answer_.times);
-  part_->work = last_answer_.work;
+  times_.TakeServers(last_done_.times);
+  part_->work = last_done_.work;
   part_->robot_rows = robot_rows_;
   state_.ConfirmSent();
   committed_ = number_;
@@ -169,11 +169,7 @@ void SplitRobot::Abandon() {
 bool SplitRobot::IsReady(const ChangePolicy& policy) {
   TakeMessages();
   if (!connection_.fault().empty()) return false;
-  const ChangePolicy& known = settings_.policy;
-  const bool is_known = known.kind == policy.kind && known.threshold == policy.threshold &&
-                        known.spreads == policy.spreads && known.growth == policy.growth &&
-                        known.stem_depth == policy.stem_depth;
-  if (!is_known) {
+  if (settings_.policy != policy) {
     settings_.policy = policy;
     has_new_settings_ = true;
   }
@@ -226,7 +222,7 @@ void SplitRobot::Take(message::Slice slice) {
 }
 
 void SplitRobot::Take(const message::Done& answer, Time arrived_at) {
-  if (answer.kind != FrameDecision::Kind::kRefresh) last_answer_ = answer;
+  if (answer.kind != FrameDecision::Kind::kRefresh) last_done_ = answer;
   if (server_ != Server::kIsBehind || answer.number != given_up_) return;
   // The server has taken all slices of that frame.
   server_ = Server::kFollows;

@@ -97,7 +97,7 @@ class SplitRobot {
 
   // Returns once how long after its beginning the server was done with a frame that was given up.
   // Nothing for the first frame that it gets, which takes longer than any other.
-  std::optional<Time> TakeLateAnswer() { return std::exchange(came_late_after_, std::nullopt); }
+  std::optional<Time> TakeLateDone() { return std::exchange(came_late_after_, std::nullopt); }
 
   struct Counts {
     int64_t together = 0;  // finished with the server
@@ -153,7 +153,7 @@ class SplitRobot {
   Counts counts_;
   std::optional<ServerPart> part_;
   FrameTimes times_;
-  message::Done last_answer_;  // to a frame that is no refresh
+  message::Done last_done_;  // to a frame that is no refresh
 };
 
 }  // namespace cacheinf

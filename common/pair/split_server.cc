@@ -69,7 +69,7 @@ Likeness SplitServer::likeness() const {
   return LikenessOf(state_, settings_.cuts, settings_.policy);
 }
 
-void SplitServer::Take(const message::Frame& frame) {
+void SplitServer::Take(const message::Decided& frame) {
   const FrameDecision& decision = frame.decision;
   if (!frame.follows) {
     walk_.Abandon();
@@ -91,11 +91,11 @@ void SplitServer::Take(const message::Frame& frame) {
     if (!frame.is_shared) return walk_.Follow(decision, settings_.cuts, settings_.policy);
     shared_ = decision.number;
     is_given_up_ = false;
-    answer_ = {};
-    answer_.number = decision.number;
-    answer_.kind = decision.kind;
+    done_ = {};
+    done_.number = decision.number;
+    done_.kind = decision.kind;
     const ConstMaskView changed = decision.changed;
-    answer_.work.active =
+    done_.work.active =
         static_cast<float>(CountActive(changed)) / static_cast<float>(changed.pixel_count());
     walk_.Begin(decision, settings_.cuts, settings_.policy);
     channel_.Expect(true);
@@ -111,7 +111,7 @@ void SplitServer::Take(message::Slice slice) {
   if (const char* const fault = DecodeSlice(slice.bytes, kMostSliceBytes, &plain)) {
     return Refuse(slice.number, fault);
   }
-  answer_.times.server_decoding += clock_.Now() - begin;
+  done_.times.server_decoding += clock_.Now() - begin;
   if (!walk_.Take(slice.transfer, std::move(plain))) {
     Refuse(slice.number, fmt::format("it expects no slice {}", slice.transfer));
   }
@@ -128,10 +128,10 @@ bool SplitServer::Step(std::chrono::nanoseconds queued) {
   const auto begin = clock_.Now();
   try {
     const Progress progress = walk_.Step();
-    answer_.times.server_computing += clock_.Now() - begin;
+    done_.times.server_computing += clock_.Now() - begin;
     if (progress == Progress::kWaits) return false;
     if (progress == Progress::kRefused) Refuse(*told_, walk_.fault());
-    if (progress == Progress::kDone) SendAnswer(queued);
+    if (progress == Progress::kDone) SendDone(queued);
   } catch (const std::exception& error) {
     Refuse(*told_, SentenceOf(error));
   }
@@ -158,11 +158,11 @@ void SplitServer::SendSlice(uint32_t transfer, std::vector<uint8_t> slice) {
   Say(channel_, std::move(coded), *told_);
 }
 
-void SplitServer::SendAnswer(std::chrono::nanoseconds queued) {
+void SplitServer::SendDone(std::chrono::nanoseconds queued) {
   channel_.Expect(false);
-  answer_.work.share = walk_.work().share();
-  answer_.times.server_queueing = queued;
-  Say(channel_, answer_);
+  done_.work.share = walk_.work().share();
+  done_.times.server_queueing = queued;
+  Say(channel_, done_);
 }
 
 }  // namespace cacheinf

@@ -39,7 +39,7 @@ class SplitServer {
   // once it is done, or if it follows none.
   bool is_open() const { return walk_.is_open(); }
 
-  void Take(const message::Frame& frame);
+  void Take(const message::Decided& frame);
   void Take(message::Slice slice);
   void Take(const message::GiveUp& give_up);
 
@@ -53,7 +53,7 @@ class SplitServer {
  private:
   void Refuse(int64_t number, const std::string& reason);
   void SendSlice(uint32_t transfer, std::vector<uint8_t> slice);
-  void SendAnswer(std::chrono::nanoseconds queued);
+  void SendDone(std::chrono::nanoseconds queued);
 
   Channel& channel_;
   const Clock& clock_;
@@ -63,7 +63,7 @@ class SplitServer {
   std::optional<int64_t> told_;    // the decision the state holds
   std::optional<int64_t> shared_;  // the last one whose slices were sent, if it holds anything
   bool is_given_up_ = false;
-  message::Done answer_;  // to the current frame
+  message::Done done_;  // to the current frame
 };
 
 }  // namespace cacheinf

@@ -27,20 +27,20 @@ namespace cacheinf {
 //            agreement does not count against it. If none agrees well enough, the best one is
 //            followed, and the log says so once.
 // A plan's first frame may cost as much as a whole one, so it leaves a plan only once staying has
-// cost as much as going to a better one and back, and believes no plan with the server to be a
-// little better of whose kind of codec none was ever followed. Only use shows how a codec does on a
-// scene and, on time, how often the robot alone is late: a plan that may be as good is tried for
-// two frames whenever a fiftieth of all frames has paid for it or, on time, .005 of each of the
-// camera's, as plans are as good that differ by no more; on credit in the beginning, when most is
-// unknown. All costs are in milliseconds or, on time, in agreement. There what is known gets older
-// with the camera's frames, as a slow robot computes few.
+// cost as much as going to a better one and back. A server plan whose kind of codec was never
+// followed must promise clearly more. Only use shows how a codec does on a scene and, on time, how
+// often the robot alone is late: so a plan that may be as good is tried, for two frames at a time.
+// Trials may cost a fiftieth of all frames; on time, .005 of agreement per camera frame, by which
+// plans may differ and still be as good. The first trials are made on credit, when most is unknown.
+// All costs are in milliseconds or, on time, in agreement. On time, what is known gets older with
+// the camera's frames, as a slow robot computes few.
 //
 // Where answers move with the scene, and it is known what that takes, every second or third frame
 // may be computed by a plan, and the others get its answer, moved: latency, agreement and work are
 // then means over these frames. A choice holds for all of them. This needs no prediction of its
-// own, and costs nothing to begin or to end. On time, every second one may also be where computing
-// takes longer than the camera's period: what then waits is old, and may be late once computed, but
-// the next frame is new. No exact robot does it.
+// own, and costs nothing to begin or to end. On time, a robot slower than its camera may also
+// compute every second frame: what waits then is old, and may be late once computed, but the next
+// frame is new. Under policy exact it never does.
 class PlanChooser {
  public:
   // Returns a schedule's plans for a situation and those near it.
@@ -69,11 +69,11 @@ class PlanChooser {
   void Pursue(const Goal& goal);
   // How often the camera delivers a frame. Until then it is assumed to wait for the deadline.
   void SetPeriod(double period_ms) { period_ms_ = period_ms; }
-  // What share of a dense run's work a first frame takes that the robot computes alone, keeping
-  // results. Until then: all of it. Where frames show nothing, it also says what changes from frame
-  // to frame, at most.
+  // The share of a dense run's work that the robot's first frame alone takes, if it keeps results.
+  // It is assumed to be all until this is called. Where frames show nothing, it also says what
+  // changes from frame to frame, at most.
   void SetShareAlone(double share);
-  // How long before a deadline an answer is moved that is to be there by then.
+  // How long before the deadline the robot starts to move an answer.
   void NoteLead(double lead_ms) { lead_ms_.Add(lead_ms); }
   // How long the last frame, computed by the last choice, kept the robot from the next one once its
   // answer was there.

@@ -28,13 +28,13 @@ namespace cacheinf {
 // behind a codec or split, begins as the robot's own with what is lost without it. The beginning
 // counts as one sample or, where a clip or trials have shown more, as up to four, as one frame
 // alone may err by as much. Of two samples the later one counts more, and while a way is not
-// followed it gets back to its beginning: two thirds of the way in 300 frames. A plan that computes
-// every k-th frame agrees as its answers do that are moved by 0, 1, … k-1 frames.
+// followed it gets back to its beginning: two thirds of the way in 300 frames. The agreement of a
+// plan that computes every k-th frame is the mean over its answers, moved by 0 to k-1 frames.
 //
-// Losses add as steps do that go each its own way, by their squares: those of a codec, of a cache,
-// and of every frame by which an answer is moved (a loss being the logarithm of an agreement). So
-// by four frames an answer loses twice what it does by one, as long as nothing is known of answers
-// of that age: where what moves comes back, old ones may agree better than young ones.
+// Losses, which are logarithms of agreements, are taken for independent: the squares add of a
+// codec's, a cache's, and that of every frame by which an answer is moved. So an answer loses twice
+// as much by four frames as by one, as long as nothing is known of answers of that age: where what
+// moves comes back, old ones may agree better than young ones.
 class PlanEvidence {
  public:
   // What a frame that followed such a plan took over what was predicted of it: before the frame,

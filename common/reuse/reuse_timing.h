@@ -14,9 +14,9 @@ namespace cacheinf {
 //
 // A frame in which something was reused is slow if it takes more than 1.1 times the median of the
 // last whole ones, or if it does with the refresh after it and its answer is hardly quicker (.9).
-// While only the first is known, whose memory was new, two thirds of that are the
-// limit: then a whole frame follows, and more is known. Frames of less than 2 ms are never slow.
-// Two slow frames in a row are a cause to rest; after a rest one is.
+// The first whole frame takes longer, because its memory is new; until there is another, the limit
+// is two thirds of its time, and a whole frame follows what exceeds it. Frames of less than 2 ms
+// are never slow. Two slow frames in a row are a cause to rest; after a rest one is.
 class ReuseTiming {
  public:
   using Time = std::chrono::nanoseconds;

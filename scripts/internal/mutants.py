@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Says what share of planted faults the tests catch.
 
-    mutants.py [--count N] [--seed N] [--clone DIR] [--preset NAME] [--seconds N] [--list]
+    mutants.py [--count N] [--seed N] [--clone DIR] [--preset NAME] [--rooms N] [--longest N]
+               [--seconds N] [--list]
 
 Plants N faults (default: 200) in a clone of this repository's last commit: in decisions, masks,
 splits, commits, codecs, settings and in what makes answers timely, as many in each. All are built
@@ -210,6 +211,7 @@ class Trial:
         self.clone = options.clone
         self.preset = options.preset
         self.rooms = options.rooms
+        self.longest = options.longest
         if not self.clone.exists():
             subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
             self.run("cmake", "--preset", self.preset)
@@ -291,7 +293,8 @@ class Trial:
     def outcome(self, number, fault):
         """Whether a test near the file fails."""
         seconds = {room: self.seconds(room) for room in self.near(fault.file)}
-        for room in sorted((room for room in seconds if seconds[room]), key=seconds.get):
+        quick = [room for room in seconds if seconds[room] and seconds[room] <= self.longest]
+        for room in sorted(quick, key=seconds.get):
             if self.test(room, 20 + 3 * seconds[room], number) != 0:
                 return "killed"
         return "survived"
@@ -320,6 +323,8 @@ def parse_arguments():
     parser.add_argument("--clone", type=pathlib.Path, default=ROOT / "build/mutants")
     parser.add_argument("--preset", default="dev")
     parser.add_argument("--rooms", type=int, default=4, help="the nearest so many rooms of tests")
+    parser.add_argument("--longest", type=float, default=float("inf"),
+                        help="leaves out rooms that take more seconds")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--list", action="store_true", help="only list the faults")
     return parser.parse_args()

@@ -77,6 +77,15 @@ CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
 #endif
 }
 
+// The place of the lowest bit. REQUIRES: there is one.
+CACHEINF_HOST_DEVICE inline int LowestBit(unsigned word) {
+#ifdef __CUDA_ARCH__
+  return __ffs(static_cast<int>(word)) - 1;
+#else
+  return __builtin_ctz(word);
+#endif
+}
+
 // The nearest TF32 number, ties away from zero, as MultiplyTf32 takes it.
 CACHEINF_HOST_DEVICE inline uint32_t ToTf32(float x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -2,29 +2,13 @@
 #define CACHEINF_SPARSE_OPS_CUDA_SET_PROGRAM_INL_H_
 
 #include "sparse_ops/cuda/lanes.h"
+#include "sparse_ops/cuda/numbers.h"
 #include "sparse_ops/cuda/set_program.h"
 
 namespace cacheinf::cuda {
 namespace set_steps {
 
 constexpr int kWordBits = 64;
-
-CACHEINF_HOST_DEVICE inline int CountBits(uint64_t word) {
-#ifdef __CUDA_ARCH__
-  return __popcll(word);
-#else
-  return __builtin_popcountll(word);
-#endif
-}
-
-// The place of the lowest bit. REQUIRES: there is one.
-CACHEINF_HOST_DEVICE inline int LowestBit(unsigned word) {
-#ifdef __CUDA_ARCH__
-  return __ffs(static_cast<int>(word)) - 1;
-#else
-  return __builtin_ctz(word);
-#endif
-}
 
 CACHEINF_HOST_DEVICE inline int Least(int a, int b) { return a < b ? a : b; }
 CACHEINF_HOST_DEVICE inline int Most(int a, int b) { return a > b ? a : b; }

@@ -1,3 +1,5 @@
+// Read this first: rows of a value on a device become bytes for the other side, and back.
+
 #include "common/backend/device/device_slices.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Read this first: a struct lists its fields once, and JSON is read and written by that list.
+
 #include "common/base/json_fields.h"
 
 #include <gtest/gtest.h>

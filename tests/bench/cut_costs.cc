@@ -60,8 +60,8 @@ std::vector<ValueId> CrossingValues(const Graph& graph, OpId last) {
 
 int64_t RowsTwice(const Graph& graph, ValueId map) {
   const int height = static_cast<int>(graph.value(map).shape[2]);
-  const RowPlan upper = RowsNeeded(graph, map, {0, height / 2});
-  const RowPlan lower = RowsNeeded(graph, map, {height / 2, height});
+  const RowsOfOperators upper = RowsNeeded(graph, map, {0, height / 2});
+  const RowsOfOperators lower = RowsNeeded(graph, map, {height / 2, height});
   int64_t rows = 0;
   for (size_t id = 0; id < upper.size(); ++id) {
     if (upper[id].empty() || lower[id].empty()) continue;

@@ -22,12 +22,10 @@
 #include "common/source/scenes.h"
 #include "tests/client/demo_config.h"
 
-// What a robot keeps from frame to frame when the camera moves.
-
 namespace cacheinf {
 namespace {
 
-class MovingRobotTest : public testing::Test {
+class RobotTest : public testing::Test {
  protected:
   Robot MakeRobot(const RobotConfig& config) {
     const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
@@ -44,8 +42,29 @@ class MovingRobotTest : public testing::Test {
   SteadyClock clock_;
 };
 
+TEST_F(RobotTest, ComputesTheFirstFrameWholeAndThenWhatChanges) {
+  RobotConfig config = DemoConfig("1x3x96x128");
+  config.source = "generated:seed=5,frames=6,width=128,height=96,shapes=3";
+  config.cache.policy = CacheConfig::Policy::kExact;
+  Robot robot = MakeRobot(config);
+  Robot dense = MakeRobot(config.InDenseMode());
+  for (const Frame& frame : FramesOf(config)) {
+    SCOPED_TRACE(testing::Message() << "frame " << frame.index);
+    const Answer answer = robot.Process(frame);
+    EXPECT_EQ(answer.computed_from, frame.index);
+    dense.Process(frame);
+    EXPECT_EQ(HashOfOutputs(robot.outputs()), HashOfOutputs(dense.outputs()));
+    if (frame.index == 0) {
+      EXPECT_EQ(answer.work->share, 1.0);
+    } else {
+      EXPECT_LT(answer.work->share, 0.9);
+    }
+    robot.Refresh(frame);
+  }
+}
+
 // A camera that pans, turns and zooms.
-TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
+TEST_F(RobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
   RobotConfig config = DemoConfig("1x3x96x128");
   config.source = "generated:seed=5,frames=30,width=128,height=96,shapes=6,camera=travel";
   config.cache.geometry = CacheConfig::Geometry::kCanvas;
@@ -76,7 +95,7 @@ TEST_F(MovingRobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
 }
 
 // So that it can look at the clock between two steps as a slow robot does.
-TEST_F(MovingRobotTest, ARobotThatIsMadeSlowTakesItsTimeForEachStep) {
+TEST_F(RobotTest, ARobotThatIsMadeSlowTakesItsTimeForEachStep) {
   RobotConfig config = DemoConfig("1x3x384x512");
   config.source = "generated:seed=5,frames=4,width=512,height=384";
   config.server.emulate = "20x";
@@ -97,7 +116,7 @@ TEST_F(MovingRobotTest, ARobotThatIsMadeSlowTakesItsTimeForEachStep) {
 }
 
 // A camera that pans to the right over a world that stands still, comes back and stays.
-class PanTest : public MovingRobotTest {
+class PanTest : public RobotTest {
  protected:
   static constexpr int kWidth = 160;
   static constexpr int kHeight = 128;

@@ -86,7 +86,7 @@ TEST(AllocationTest, AFrameTakesNothingFromTheHeap) {
     const Graph graph = RandomGraph(seed);
     const std::vector<Tensor> inputs = RandomInputs(graph, seed);
     const auto state = MakeOnBackendOf(seed, graph);
-    const RowPlan rows = AllRows(graph);
+    const RowsOfOperators rows = AllRows(graph);
     std::vector<Tensor> outputs;
     std::vector<TensorView> views;
     for (ValueId id : graph.outputs) {

@@ -32,7 +32,7 @@ size_t ValuesOf(const Graph& graph) {
 }
 
 size_t ArenaBytes(const Graph& graph, const std::vector<ValueId>& kept) {
-  const Layout layout = PlanLayout(graph, kept, Keep::kChosen);
+  const Layout layout = MakeLayout(graph, kept, Keep::kChosen);
   return (layout.arena_floats - layout.constant_floats) * sizeof(float);
 }
 

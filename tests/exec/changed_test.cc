@@ -1,3 +1,6 @@
+// Read this first: runs that compute only what a change of the input can reach, where a state keeps
+// all values or some.
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,9 +21,6 @@
 #include "tests/testing/inside_state.h"
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
-
-// Read this first: runs that compute only what a change of the input can reach, where a state keeps
-// all values or some.
 
 namespace cacheinf {
 namespace {

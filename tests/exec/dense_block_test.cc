@@ -28,7 +28,7 @@ Graph DenseBlock(int layers) {
 }
 
 size_t CopyingConcats(const Graph& graph) {
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   size_t count = 0;
   for (size_t id = 0; id < graph.operators.size(); ++id) {
     count += graph.operators[id].As<op::Concat>() && !layout.is_done_by_placement[id];
@@ -39,10 +39,10 @@ size_t CopyingConcats(const Graph& graph) {
 TEST(DenseBlockTest, GrowsInOneBufferWithoutCopies) {
   Graph graph = DenseBlock(6);
   EXPECT_EQ(CopyingConcats(graph), 5u);
-  const size_t arena_floats = PlanLayout(graph, {}, Keep::kListed).arena_floats;
+  const size_t arena_floats = MakeLayout(graph, {}, Keep::kListed).arena_floats;
   EXPECT_TRUE(pass::NestConcats(graph));
   EXPECT_EQ(CopyingConcats(graph), 0u);
-  EXPECT_LT(PlanLayout(graph, {}, Keep::kListed).arena_floats, arena_floats);
+  EXPECT_LT(MakeLayout(graph, {}, Keep::kListed).arena_floats, arena_floats);
   EXPECT_FALSE(pass::NestConcats(graph));
   EXPECT_FALSE(pass::MergeLayouts(graph));
 }

@@ -225,9 +225,9 @@ TEST(GeometryTest, NeededRowsGrowByTheWindowsOnTheWay) {
   const ValueId pooled = graph.AddOne("pooled", op::AdaptivePool{}, {first});
   const ValueId sum = graph.AddOne("sum", op::Binary{}, {second, pooled});
   graph.outputs = {second, sum};
-  EXPECT_EQ(RowsNeeded(graph, second, {4, 6}), (RowPlan{{7, 12}, {4, 6}, {}, {}}));
-  EXPECT_EQ(RowsNeeded(graph, sum, {4, 6}), (RowPlan{{0, 32}, {4, 6}, {0, 1}, {4, 6}}));
-  EXPECT_EQ(RowsNeeded(graph, second, {3, 3}), RowPlan(4));
+  EXPECT_EQ(RowsNeeded(graph, second, {4, 6}), (RowsOfOperators{{7, 12}, {4, 6}, {}, {}}));
+  EXPECT_EQ(RowsNeeded(graph, sum, {4, 6}), (RowsOfOperators{{0, 32}, {4, 6}, {0, 1}, {4, 6}}));
+  EXPECT_EQ(RowsNeeded(graph, second, {3, 3}), RowsOfOperators(4));
 }
 
 }  // namespace

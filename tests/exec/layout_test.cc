@@ -26,7 +26,7 @@ TEST(LayoutTest, ConcatenatedMapsAreComputedInPlace) {
   const ValueId b = graph.AddOne("b", kRelu, {a});
   const ValueId both = graph.AddOne("both", op::Concat{1}, {a, b});
   graph.outputs = {graph.AddOne("end", kRelu, {both})};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   EXPECT_TRUE(layout.is_done_by_placement[graph.value(both).producer]);
   EXPECT_EQ(OffsetBetween(layout, both, a), 0);
   EXPECT_EQ(OffsetBetween(layout, both, b), 3);
@@ -43,7 +43,7 @@ TEST(LayoutTest, NestedConcatenationsShareOneBuffer) {
   const ValueId c = graph.AddOne("c", kRelu, {inner});
   const ValueId outer = graph.AddOne("outer", op::Concat{1}, {c, inner});
   graph.outputs = {graph.AddOne("end", kRelu, {outer})};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   EXPECT_EQ(OffsetBetween(layout, outer, c), 0);
   EXPECT_EQ(OffsetBetween(layout, outer, inner), 6);
   EXPECT_EQ(OffsetBetween(layout, outer, b), 9);
@@ -59,7 +59,7 @@ TEST(LayoutTest, WhatCannotLieInPlaceIsCopied) {
   const ValueId with_input = graph.AddOne("with input", op::Concat{1}, {input, twice});
   const ValueId with_output = graph.AddOne("with output", op::Concat{1}, {with_input, twice});
   graph.outputs = {with_output, with_input};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   for (ValueId concat : {twice, with_input, with_output}) {
     EXPECT_FALSE(layout.is_done_by_placement[graph.value(concat).producer]);
   }
@@ -74,7 +74,7 @@ TEST(LayoutTest, ReshapesThatKeepTheOrderAreViews) {
   const ValueId mixed = graph.AddOne("mixed", op::Reshape{{1, 160}}, {input});
   graph.outputs = {graph.AddOne("end", kRelu, {flat}), graph.AddOne("end map", kRelu, {map}),
                    graph.AddOne("end mixed", kRelu, {mixed})};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   EXPECT_TRUE(layout.is_done_by_placement[graph.value(flat).producer]);
   EXPECT_EQ(OffsetBetween(layout, pooled, flat), 0);
   EXPECT_FALSE(layout.is_done_by_placement[graph.value(map).producer]);    // 4 x 2 in memory
@@ -86,9 +86,9 @@ TEST(LayoutTest, PersistentReshapesAreCopied) {
   const ValueId input = graph.AddInput("input", {6, 2});
   const ValueId middle = graph.AddOne("middle", op::Reshape{{3, 4}}, {input});
   graph.outputs = {graph.AddOne("end", op::Reshape{{12}}, {middle})};
-  EXPECT_EQ(PlanLayout(graph, {}, Keep::kListed).is_done_by_placement,
+  EXPECT_EQ(MakeLayout(graph, {}, Keep::kListed).is_done_by_placement,
             (std::vector<bool>{true, false}));
-  EXPECT_EQ(PlanLayout(graph, {middle}, Keep::kListed).is_done_by_placement,
+  EXPECT_EQ(MakeLayout(graph, {middle}, Keep::kListed).is_done_by_placement,
             (std::vector<bool>{false, false}));
 }
 
@@ -101,7 +101,7 @@ TEST(LayoutTest, HalvesOfAMapAreViews) {
   const ValueId speck =
       graph.AddOne("speck", op::Slice{{0, 4, 0, 0}, {1, 1, 2, 1}, {1, 1, 2, 1}}, {whole});
   graph.outputs = {graph.AddOne("end", kRelu, {half}), graph.AddOne("end 2", kRelu, {speck})};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   EXPECT_TRUE(layout.is_done_by_placement[graph.value(half).producer]);
   EXPECT_EQ(OffsetBetween(layout, whole, half), 4);
   EXPECT_FALSE(layout.is_done_by_placement[graph.value(speck).producer]);
@@ -112,11 +112,11 @@ TEST(LayoutTest, AChainOfMapsNeedsTwoBuffers) {
   ValueId last = graph.AddInput("input", {1, 16, 10, 10});
   for (int i = 0; i < 20; ++i) last = graph.AddOne("op" + std::to_string(i), kRelu, {last});
   graph.outputs = {last};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   EXPECT_EQ(layout.arena_floats, 4u * 1600);  // and those of the input and the output
   EXPECT_EQ(layout.lower_bound_floats, layout.arena_floats);
   EXPECT_EQ(layout.kept_floats, 2u * 1600);
-  EXPECT_EQ(PlanLayout(graph, {}, Keep::kAllApart).arena_floats, 21u * 1600);
+  EXPECT_EQ(MakeLayout(graph, {}, Keep::kAllApart).arena_floats, 21u * 1600);
 }
 
 std::vector<ValueId> AllValues(const Graph& graph) {
@@ -129,8 +129,8 @@ TEST(LayoutTest, EveryValueChosenIsKeepingAll) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Graph graph = RandomGraph(seed);
-    const Layout chosen = PlanLayout(graph, AllValues(graph), Keep::kChosen);
-    const Layout all = PlanLayout(graph, {}, Keep::kAll);
+    const Layout chosen = MakeLayout(graph, AllValues(graph), Keep::kChosen);
+    const Layout all = MakeLayout(graph, {}, Keep::kAll);
     EXPECT_EQ(chosen.is_done_by_placement, all.is_done_by_placement);
     EXPECT_EQ(chosen.arena_floats, all.arena_floats);
     EXPECT_EQ(chosen.stages.size(), graph.operators.size());
@@ -149,15 +149,15 @@ TEST(LayoutTest, AKeptConcatenationKeepsItsParts) {
   const ValueId b = graph.AddOne("b", kRelu, {a});
   const ValueId both = graph.AddOne("both", op::Concat{1}, {a, b});
   graph.outputs = {graph.AddOne("end", kRelu, {both})};
-  const Layout whole = PlanLayout(graph, {both}, Keep::kChosen);
+  const Layout whole = MakeLayout(graph, {both}, Keep::kChosen);
   EXPECT_TRUE(whole.is_kept[a] && whole.is_kept[b] && whole.is_kept[both]);
   EXPECT_EQ(whole.places[a].viewed, both);
-  const Layout part = PlanLayout(graph, {a}, Keep::kChosen);
+  const Layout part = MakeLayout(graph, {a}, Keep::kChosen);
   EXPECT_TRUE(part.is_kept[a]);
   EXPECT_FALSE(part.is_kept[b] || part.is_kept[both]);
   EXPECT_EQ(part.places[a].viewed, kNone);
   EXPECT_EQ(part.places[b].viewed, both);
-  const Layout none = PlanLayout(graph, {}, Keep::kChosen);
+  const Layout none = MakeLayout(graph, {}, Keep::kChosen);
   EXPECT_FALSE(none.is_kept[a] || none.is_kept[b] || none.is_kept[both]);
   EXPECT_EQ(FindKept(graph, {both}).floats, 64u + 128u + 128u);
   EXPECT_EQ(FindKept(graph, {a}).floats, 64u + 64u + 128u);
@@ -173,7 +173,7 @@ TEST(LayoutTest, WhatIsNotChosenSharesMemoryStageByStage) {
     maps.push_back(last);
   }
   graph.outputs = {last};
-  const Layout layout = PlanLayout(graph, {maps[9]}, Keep::kChosen);
+  const Layout layout = MakeLayout(graph, {maps[9]}, Keep::kChosen);
   EXPECT_EQ(layout.arena_floats, 5u * 1600);  // input, output, the chosen one and two in turn
   ASSERT_EQ(layout.stages.size(), 2u);
   EXPECT_EQ(layout.stages[0].root, 9);
@@ -190,7 +190,7 @@ TEST(LayoutTest, WhatTwoStagesNeedLivesFromOneToTheOther) {
   const ValueId alone = graph.AddOne("alone", kRelu, {first});
   const ValueId second = graph.AddOne("second", kRelu, {alone});
   graph.outputs = {graph.AddOne("end", op::Binary{}, {second, shared})};
-  const Layout layout = PlanLayout(graph, {first, second}, Keep::kChosen);
+  const Layout layout = MakeLayout(graph, {first, second}, Keep::kChosen);
   ASSERT_EQ(layout.stages.size(), 3u);
   EXPECT_EQ(layout.stages[0].inner, (std::vector<OpId>{0}));
   EXPECT_EQ(layout.stages[1].inner, (std::vector<OpId>{2}));
@@ -207,7 +207,7 @@ TEST(LayoutTest, WhatIsNotLocalKeepsWhatItReadsAndGives) {
   const ValueId scaled =
       graph.AddOne("scaled", op::Binary{BinaryKind::kMultiply, {}}, {read, gate});
   graph.outputs = {graph.AddOne("end", kRelu, {scaled})};
-  const Layout layout = PlanLayout(graph, {}, Keep::kChosen);
+  const Layout layout = MakeLayout(graph, {}, Keep::kChosen);
   EXPECT_TRUE(layout.is_kept[read] && layout.is_kept[gate]);
   EXPECT_FALSE(layout.is_kept[scaled]);
 }
@@ -220,7 +220,7 @@ TEST(LayoutTest, OnlyConstantsThatOperatorsWorkOnTakeMemory) {
   const ValueId offset = graph.AddConstant("offset", Tensor({1}, std::vector<float>{5}));
   const ValueId scaled = graph.AddOne("scaled", op::ScaleShift{}, {input, scale, shift});
   graph.outputs = {graph.AddOne("sum", op::Binary{}, {scaled, offset})};
-  const Layout layout = PlanLayout(graph, {}, Keep::kListed);
+  const Layout layout = MakeLayout(graph, {}, Keep::kListed);
   EXPECT_FALSE(layout.places[scale].exists);
   EXPECT_FALSE(layout.places[shift].exists);
   EXPECT_TRUE(layout.places[offset].exists);

@@ -118,7 +118,7 @@ TEST_P(BackendTest, NeededRowsAreEnough) {
       const int height = RowCount(graph_, graph_.operators[value.producer]);
       const int begin = static_cast<int>(random() % height);
       const Range rows = {begin, begin + 1 + static_cast<int>(random() % (height - begin))};
-      const RowPlan plan = RowsNeeded(graph_, output, rows);
+      const RowsOfOperators plan = RowsNeeded(graph_, output, rows);
       for (const float poison : {kNaN, 1e30f, -1e30f}) {
         const auto state = MakeState();
         Poison(*state, poison);
@@ -210,7 +210,7 @@ TEST(ModelStateTest, RefusesTensorsOfAnotherShape) {
   EXPECT_THROW(state->SetInput(0, RandomTensor({1, 2, 4, 3}, random).view()),
                std::invalid_argument);
   EXPECT_THROW(state->SetInput(0, RandomTensor({1, 2, 3}, random).view()), std::invalid_argument);
-  EXPECT_THROW(state->Run(RowPlan(2)), std::invalid_argument);
+  EXPECT_THROW(state->Run(RowsOfOperators(2)), std::invalid_argument);
 }
 
 }  // namespace

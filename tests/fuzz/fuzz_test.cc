@@ -1,3 +1,5 @@
+// Read this first: what parsers promise of any bytes; NAME_target.cc says it for each.
+
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -92,8 +92,8 @@ std::string Greeting() {
   return Seed(message::Hello{.model = World::The().model, .robot = "rover", .token = 1});
 }
 
-message::Frame WholeFrame(int64_t number) {
-  message::Frame frame;
+message::Decided WholeFrame(int64_t number) {
+  message::Decided frame;
   frame.decision.number = number;
   frame.decision.settings = 1;
   frame.decision.changed = frame.decision.forced = Mask(kSide, kSide);
@@ -127,7 +127,7 @@ constexpr char kSplit = 3;
 
 std::vector<std::string> Conversations() {
   using Mode = message::Settings::Mode;
-  message::Frame alone = WholeFrame(2);
+  message::Decided alone = WholeFrame(2);
   alone.follows = 1;
   alone.is_shared = false;
   const std::string remote = Seed(SettingsOf(Mode::kRemote));

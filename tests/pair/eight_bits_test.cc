@@ -91,7 +91,7 @@ TEST_P(EightBitWalks, UnderChangeBothSidesKeepThePromise) {
 TEST_P(EightBitWalks, ARowOfAMapCountsAByteANumber) {
   const auto graph = MakeNetwork(GetParam(), kHeight, kWidth);
   const std::vector<ProfiledOperator> operators =
-      DescribeOperators(*graph, PlanLayout(*graph, {}, Keep::kAll));
+      DescribeOperators(*graph, MakeLayout(*graph, {}, Keep::kAll));
   int checked = 0;
   for (size_t id = 0; id < operators.size(); ++id) {
     const Value& value = graph->value(graph->operators[id].outputs[0]);

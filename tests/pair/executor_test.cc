@@ -153,6 +153,20 @@ TEST_F(LateAnswerTest, IsTheFramesAnswerAllTheSameIfItComesFirst) {
   ExpectDense();
 }
 
+// As a check reads them, of a frame that is only tracked.
+TEST_F(LateAnswerTest, ItsOutputsOutliveItsServer) {
+  Begin();
+  ASSERT_EQ(Finish().kind, Plan::Kind::kRemote);
+  server_.Kill(/*is_told=*/true);
+  const auto end = link_clock_.Now() + std::chrono::seconds(20);
+  while (executor_.link_statistics() && link_clock_.Now() < end) {
+    std::this_thread::sleep_for(milliseconds(1));
+    (void)executor_.MeetServer();
+  }
+  ASSERT_FALSE(executor_.link_statistics());
+  ExpectDense();
+}
+
 // A frame takes the server several milliseconds, and is due at once.
 class LateServerTest : public LateAnswerTest {
  protected:

@@ -283,9 +283,9 @@ class HealthyPlansTest : public GuardOfPlansTest {
   }
 };
 
-TEST_F(HealthyPlansTest, InModeRemoteNothingIsReported) { ExpectNothing({Remote("jpeg:95")}); }
-
-TEST_F(HealthyPlansTest, InModeSplitNothingIsReported) { ExpectNothing({Split()}); }
+TEST_F(HealthyPlansTest, InModesRemoteAndSplitNothingIsReported) {
+  ExpectNothing({Remote("jpeg:95"), Split()});
+}
 
 TEST_F(HealthyPlansTest, InModeCacheinfNothingIsReported) {
   ExpectNothing({Plan(), Remote("video"), Remote("raw", /*keeps=*/true), Split()});

@@ -161,7 +161,7 @@ class SmallGuestsTest : public GuestsTest {
   SmallGuestsTest() {
     const double bytes =
         2.0 * static_cast<double>(pack_.size) +
-        2.0 * sizeof(float) * static_cast<double>(PlanLayout(*graph_, {}, Keep::kAll).arena_floats);
+        2.0 * sizeof(float) * static_cast<double>(MakeLayout(*graph_, {}, Keep::kAll).arena_floats);
     config_.robot_memory_mb = 1.5 * bytes / (1 << 20);
   }
 };

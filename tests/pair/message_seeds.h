@@ -54,10 +54,11 @@ std::string Seed(Message message) {
 }
 
 inline std::vector<std::string> MessageSeeds() {
-  Frame whole;
+  Decided whole;
   whole.decision.changed = whole.decision.forced = Mask(24, 130);
   SetAll(whole.decision.changed);
-  Frame refresh{.decision = ChangedDecision(), .follows = 40, .committed = 39, .is_shared = false};
+  Decided refresh{
+      .decision = ChangedDecision(), .follows = 40, .committed = 39, .is_shared = false};
   refresh.decision.kind = FrameDecision::Kind::kRefresh;
   ClearAll(refresh.decision.changed);
   refresh.decision.scroll = {};
@@ -79,7 +80,7 @@ inline std::vector<std::string> MessageSeeds() {
       Seed(Ready{8, Likeness{5, 6}}),
       Seed(std::move(whole)),
       Seed(std::move(refresh)),
-      Seed(Frame{.decision = ChangedDecision(), .follows = 40, .committed = 40}),
+      Seed(Decided{.decision = ChangedDecision(), .follows = 40, .committed = 40}),
       Seed(RemoteFrame{.number = 41,
                        .frame = 12,
                        .keeps = true,
@@ -121,8 +122,8 @@ std::string VisitMessage(std::span<const uint8_t> bytes, const Visit& visit) {
       return decode(Settings());
     case Kind::kReady:
       return decode(Ready());
-    case Kind::kFrame:
-      return decode(Frame());
+    case Kind::kDecided:
+      return decode(Decided());
     case Kind::kRemoteFrame:
       return decode(RemoteFrame());
     case Kind::kSlice:

@@ -90,11 +90,11 @@ TEST(MessagesTest, WhatALaterVersionAppendsToAGreetingIsLeft) {
 }
 
 TEST(MessagesTest, AFrameIsItsDecision) {
-  const Frame frame{
+  const Decided frame{
       .decision = ChangedDecision(), .follows = 38, .committed = 37, .is_shared = false};
   const std::vector<uint8_t> bytes = Encode(frame);
   EXPECT_LE(bytes.size(), 200u);
-  Frame read;
+  Decided read;
   ASSERT_EQ(Decode(bytes, &read), "");
   EXPECT_EQ(ToText(read.decision), ToText(frame.decision));
   EXPECT_EQ(read.follows, 38);
@@ -165,26 +165,26 @@ TEST(MessagesTest, AServerPreparesAgainIfItKeepsOrComputesDifferently) {
 
 TEST(MessagesTest, FieldsAreChecked) {
   const auto refused = [](auto change) {
-    Frame frame{.decision = ChangedDecision(), .follows = 40, .committed = 40};
+    Decided frame{.decision = ChangedDecision(), .follows = 40, .committed = 40};
     change(frame);
     return Refusal(frame);
   };
   const std::string frame = "a message of kind 'frame' is invalid: ";
-  EXPECT_EQ(refused([](Frame& f) { f.decision.number = -1; }), frame + "number is out of bounds");
-  EXPECT_EQ(refused([](Frame& f) { f.decision.base = 41; }),
+  EXPECT_EQ(refused([](Decided& f) { f.decision.number = -1; }), frame + "number is out of bounds");
+  EXPECT_EQ(refused([](Decided& f) { f.decision.base = 41; }),
             frame + "base must be -1 or a number before this one's");
-  EXPECT_EQ(refused([](Frame& f) { f.follows = 41; }), frame + "follows is out of bounds");
-  EXPECT_EQ(refused([](Frame& f) { f.committed = -2; }), frame + "committed is out of bounds");
-  EXPECT_EQ(refused([](Frame& f) { f.decision.forced = Mask(24, 129); }),
+  EXPECT_EQ(refused([](Decided& f) { f.follows = 41; }), frame + "follows is out of bounds");
+  EXPECT_EQ(refused([](Decided& f) { f.committed = -2; }), frame + "committed is out of bounds");
+  EXPECT_EQ(refused([](Decided& f) { f.decision.forced = Mask(24, 129); }),
             frame + "forced must be a mask of the size of changed");
-  EXPECT_EQ(refused([](Frame& f) { f.decision.scroll.rows = 1 << 20; }),
+  EXPECT_EQ(refused([](Decided& f) { f.decision.scroll.rows = 1 << 20; }),
             frame + "scroll is out of bounds");
   EXPECT_EQ(
-      refused([](Frame& f) { f.decision.light.gain = std::numeric_limits<double>::quiet_NaN(); }),
+      refused([](Decided& f) { f.decision.light.gain = std::numeric_limits<double>::quiet_NaN(); }),
       frame + "light is out of bounds");
-  EXPECT_EQ(refused([](Frame& f) { f.decision.robot_rows[1] = -3; }),
+  EXPECT_EQ(refused([](Decided& f) { f.decision.robot_rows[1] = -3; }),
             frame + "robot_rows must be rows");
-  EXPECT_EQ(refused([](Frame& f) {
+  EXPECT_EQ(refused([](Decided& f) {
               f.decision.changed = f.decision.forced = Mask((1 << 20) + 1, 64);
               f.decision.kind = FrameDecision::Kind::kRefresh;
             }).substr(0, frame.size() + 23),

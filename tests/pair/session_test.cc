@@ -232,13 +232,13 @@ TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
   ASSERT_EQ(world.robot().counts().given_up, 1);
   ASSERT_TRUE(world.robot().alone_since());
   EXPECT_NEAR(Milliseconds(*world.robot().alone_since() - begin), 7, 0.2);
-  EXPECT_EQ(world.robot().TakeLateAnswer(), std::nullopt);
+  EXPECT_EQ(world.robot().TakeLateDone(), std::nullopt);
   world.TakeTurns(1000);
   world.Answer(world.Change(1, 1));
-  const auto took = world.robot().TakeLateAnswer();
+  const auto took = world.robot().TakeLateDone();
   ASSERT_TRUE(took);
   EXPECT_NEAR(Milliseconds(*took), 45, 5);
-  EXPECT_EQ(world.robot().TakeLateAnswer(), std::nullopt);
+  EXPECT_EQ(world.robot().TakeLateDone(), std::nullopt);
 }
 
 TEST_F(SessionTest, WhatTheRobotFindsUnchangedInAWholeFrameIsNotSentAgain) {
@@ -422,7 +422,7 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
   world.AnswerUntilReady();
   world.robot().SetCuts({{world.places()[3], 500}});
   // Tell the server of a frame that the robot knows nothing of.
-  message::Frame stray{.decision = world.decision(), .follows = world.decision().number - 1};
+  message::Decided stray{.decision = world.decision(), .follows = world.decision().number - 1};
   stray.decision.number += 1;
   Say(world.channels().robot, stray);
   for (int i = 0; i < 10; ++i) world.Answer();

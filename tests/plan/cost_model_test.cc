@@ -93,11 +93,11 @@ void ExpectCompiledRows(const Graph& graph, const Layout& layout, uint32_t seed)
 TEST(CostModel, CountsTheRowsThatBothSidesCompile) {
   for (const Network& network : TenNetworks()) {
     const auto graph = MakeNetwork(network, 64, 32);
-    ExpectCompiledRows(*graph, PlanLayout(*graph, {}, Keep::kAll), 1);
-    ExpectCompiledRows(*graph, PlanLayout(*graph, {}, Keep::kAllApart), 2);
+    ExpectCompiledRows(*graph, MakeLayout(*graph, {}, Keep::kAll), 1);
+    ExpectCompiledRows(*graph, MakeLayout(*graph, {}, Keep::kAllApart), 2);
     const CacheChoice choice =
         ChooseCaches(*graph, MemoryOfExtremes(*graph).no_cache_bytes * 3 / 2);
-    ExpectCompiledRows(*graph, PlanLayout(*graph, choice.kept, Keep::kChosen), 3);
+    ExpectCompiledRows(*graph, MakeLayout(*graph, choice.kept, Keep::kChosen), 3);
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 TEST(Split, WhereANetworkCannotBeCutIsRefused) {
   const auto graph = MakeNetwork(TenNetworks()[1], 64, 32);
-  Layout layout = PlanLayout(*graph, {}, Keep::kAll);
+  Layout layout = MakeLayout(*graph, {}, Keep::kAll);
   layout.is_kept[graph->operators[2].outputs[0]] = false;
   const auto refusal = [&](const std::vector<Cut>& cuts) {
     return RefusalOf([&] { CheckCuts(cuts, *graph, layout); });
@@ -56,7 +56,7 @@ TEST(Split, CutsThatShareNoRowsAreExplained) {
   const ValueId second = builder.Conv(first, 4, 3, 1, 1);
   const ValueId third = builder.Conv(second, 4, 3, 1, 1);
   const Graph graph = builder.Finish({builder.Mean(third, {2, 3})});
-  const Layout layout = PlanLayout(graph, {}, Keep::kAll);
+  const Layout layout = MakeLayout(graph, {}, Keep::kAll);
   const RowCompiler compiler(graph, layout);
   const auto why_not = [&](const std::vector<Cut>& cuts) {
     return compiler.WhyNoRowsAreShared(cuts);

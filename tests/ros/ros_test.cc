@@ -1,4 +1,5 @@
-// Whether this build reaches other nodes of ROS 2, where there is one.
+// Read this first: a node of ROS 2 among others, where this build has one; node_scenario.py plays.
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// The node of ROS 1 and its nodelet, with a real roscore, where there is one.
+// Read this first: the node of ROS 1 and its nodelet, with a real roscore, where there is one.
+
 #include <gtest/gtest.h>
 
 #include <chrono>

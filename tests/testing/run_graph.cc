@@ -114,14 +114,14 @@ std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph, const StateOp
   return MakeState(graph, std::make_unique<ReferenceBackend>(), options);
 }
 
-RowPlan AllRows(const Graph& graph) {
-  RowPlan plan;
+RowsOfOperators AllRows(const Graph& graph) {
+  RowsOfOperators plan;
   for (const Operator& op : graph.operators) plan.push_back({0, RowCount(graph, op)});
   return plan;
 }
 
 void RunRows(ModelState& state, OpId op, Range rows) {
-  RowPlan plan(state.graph().operators.size());
+  RowsOfOperators plan(state.graph().operators.size());
   plan[op] = rows;
   state.Run(plan);
 }

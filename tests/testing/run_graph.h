@@ -34,7 +34,7 @@ std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backen
 std::unique_ptr<ModelState> MakeReferenceState(const Graph& graph,
                                                const StateOptions& options = {});
 
-RowPlan AllRows(const Graph& graph);
+RowsOfOperators AllRows(const Graph& graph);
 
 // Runs some rows of one operator. REQUIRES: as ModelState::Run.
 void RunRows(ModelState& state, OpId op, Range rows);

@@ -199,10 +199,10 @@ Window InputWindow(const Graph& graph, const Operator& op, int input) {
   return *window;
 }
 
-RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows) {
+RowsOfOperators RowsNeeded(const Graph& graph, ValueId output, Range rows) {
   std::vector<Range> needed(graph.values.size());
   needed[output] = rows;
-  RowPlan plan(graph.operators.size());
+  RowsOfOperators plan(graph.operators.size());
   for (size_t id = graph.operators.size(); id-- > 0;) {
     const Operator& op = graph.operators[id];
     Range own;

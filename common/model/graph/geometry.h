@@ -27,10 +27,10 @@ Window InputWindow(const Graph& graph, const Operator& op, int input);
 
 // Rows to compute: one range per operator; empty: nothing. Operators that are not local have {0,
 // height} for a map, {0, 1} for anything else, or nothing.
-using RowPlan = std::vector<Range>;
+using RowsOfOperators = std::vector<Range>;
 
 // The rows that every operator must compute for `rows` of `output` to be right, halo included.
-RowPlan RowsNeeded(const Graph& graph, ValueId output, Range rows);
+RowsOfOperators RowsNeeded(const Graph& graph, ValueId output, Range rows);
 
 // The size of a value's masks: the map's own; one pixel for a value that is not a map.
 inline int HeightOf(const Value& value) {

@@ -1,4 +1,4 @@
-// Every field of an answer is documented, and every documented field is written.
+// Read this first: every field of an answer is documented, and every documented field is written.
 
 #include <gtest/gtest.h>
 

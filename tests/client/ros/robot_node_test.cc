@@ -1,3 +1,5 @@
+// Read this first: images come in and answers go out, with ROS played by the test.
+
 #include "client/ros/robot_node.h"
 
 #include <fmt/core.h>

@@ -33,7 +33,7 @@ class FollowOptionsTest : public testing::Test {
     graph_ = net.Finish({net.Conv(net.Conv(first, 4, 3, 1, 1), 4, 3, 1, 1)});
     graph_.values[static_cast<size_t>(graph_.operators[0].outputs[0])].name = "/a b:c/Conv";
     graph_.values[static_cast<size_t>(graph_.operators[1].outputs[0])].name = "/model.5/conv/Conv";
-    profile_.operators = DescribeOperators(graph_, PlanLayout(graph_, {}, Keep::kAll));
+    profile_.operators = DescribeOperators(graph_, MakeLayout(graph_, {}, Keep::kAll));
   }
 
   // The robot's configuration with these words on its command line.

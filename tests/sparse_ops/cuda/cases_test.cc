@@ -24,7 +24,7 @@ namespace {
 using cuda::EmulatedDevice;
 
 // conv_test.cc has larger convolutions: the stand-in takes about a second for ten million products.
-constexpr int64_t kFewProducts = 700000;
+constexpr int64_t kFewProducts = 300000;
 
 // Calls check(families, seed) for each seed of the stand-in.
 template <typename Check>

@@ -348,7 +348,7 @@ TYPED_TEST(SlowCudaMatrixConvTest, EveryCaseGivesTheSameBitsForAnyPixelsAndTiles
 // Warpgroups must multiply all tiles of a layer: else a GPU's bits would depend on how many pixels
 // there are.
 TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
-  constexpr int64_t kMostProducts = 700000;
+  constexpr int64_t kMostProducts = 300000;
   EmulatedDevice::Options with_warpgroups;
   with_warpgroups.compute_major = 9;
   EmulatedDevice by_warps;
@@ -383,7 +383,7 @@ TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
       }
     }
   }
-  EXPECT_GT(multiplied, 100);
+  EXPECT_GT(multiplied, 60);
   EXPECT_EQ(by_warps.counts().warpgroup_kernels, 0);
 }
 
