@@ -58,6 +58,8 @@ struct Execution : FrameExpense {
 //   remote   the server         the server, behind a codec (RemoteRobot)  the server's state
 //   split    Reuse              this state and the server's (SplitRobot)  both
 //
+// A smaller model is executed by an executor of its own, alone (Robot::answering).
+//
 // Whoever executes it begins, and takes steps of one stage at most, so that between two of them the
 // caller can look at clock, link and newest frame. A step waits only for a server's message, and
 // only until the caller wants to look. A server that is not ready or does not answer in time leaves

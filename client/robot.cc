@@ -125,6 +125,7 @@ FrameExecutor& Robot::answering() const {
   return by_smaller_ == nullptr ? *executor_ : by_smaller_->executor;
 }
 
+// Fit, take a plan, decide (Begin and BeginComputing); execute, commit, read (Step).
 Answer Robot::Process(const Frame& frame, const Verdict& verdict, nanoseconds waited) {
   Begin(frame, verdict, waited);
   while (true) {
@@ -163,7 +164,7 @@ Answer Robot::EmptyAnswer(const Frame& frame, nanoseconds waited) const {
 std::optional<Answer> Robot::Step(nanoseconds look_at, const std::function<bool()>& idle) {
   if (is_tracked_) return Track();
   if (!answering().Step(look_at, idle)) return std::nullopt;
-  return Read();
+  return Read(answering().Commit());
 }
 
 void Robot::StopWaiting() { answering().StopWaiting(); }
@@ -253,8 +254,7 @@ void Robot::BeginComputing(const Frame& frame, const Verdict& verdict) {
 }
 
 // The answer, once its outputs are there.
-Answer Robot::Read() {
-  const Execution& execution = answering().Commit();
+Answer Robot::Read(const Execution& execution) {
   const auto computed = clock_.Now();
   Answer answer = current_;
   static_cast<FrameExpense&>(answer) = execution;

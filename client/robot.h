@@ -33,6 +33,7 @@ class PictureFit;
 class PlanChooser;
 class ScheduleReader;
 struct ChannelStatistics;
+struct Execution;
 struct FittedFrame;
 struct FrameDecision;
 struct MemoryReport;
@@ -193,7 +194,7 @@ class Robot {
   Answer Track();
   Answer EmptyAnswer(const Frame& frame, std::chrono::nanoseconds waited) const;
   void BeginComputing(const Frame& frame, const Verdict& verdict);
-  Answer Read();
+  Answer Read(const Execution& execution);
   SeenPicture Seen() const;
 
   const RobotConfig config_;

@@ -95,7 +95,7 @@ FieldTable ServerConfig::Fields() {
       Field{"emulate", &emulate,
             "Emulates a slow server (5x), a poor link (93mbit,3ms), or both (5x,93mbit,3ms). As "
             "--emulate of cacheinf-robot. Give the robot the same link.",
-            "Leave it empty except for experiments on one machine."}
+            "Set it for experiments on one machine."}
           .Flag("--emulate"),
       Field{"dump_pictures", &dump_pictures,
             "Folder for the pictures of mode \"remote\" as decoded. N/000017.png is frame 17 of "

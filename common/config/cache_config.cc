@@ -30,7 +30,7 @@ FieldTable CacheConfig::Fields() {
       Field{"change_scales", &change_scales,
             "Factors of \"change\" by resolution: for maps as large as the picture, half as large, "
             "a quarter, …; the last one holds for all smaller maps. Empty: 1.",
-            "Leave it to calibrate."}
+            "calibrate finds them."}
           .Between(0.001, 1000)
           .AtMostItems(16),
       Field{"growth", &growth, "Pixels by which changes grow in every map under \"fixed\".",

@@ -198,7 +198,7 @@ FieldTable RobotConfig::Fields() {
           "(remote); what changed, shared by robot and server (split); or whichever of these is "
           "best for the frame by the objective (cacheinf).",
           "Use cache if much of the picture stays the same. With a server or smaller models "
-          "cacheinf is the default. The others are there to compare with."}
+          "cacheinf is the default. Take remote or split to keep to one way of sharing."}
           .Flag("--mode"),
       Field{"track", &track,
             "Computes every Nth frame as the mode says. Those between get its answer: boxes and "

@@ -81,7 +81,7 @@ FieldTable ServerLinkConfig::Fields() {
             "robot waits after every piece of work to take this many times as long; the link "
             "delivers what it sends at this speed and after this time, or as a trace says "
             "(FILE.csv[:COLUMN],3ms). Give the server the same link.",
-            "Leave it empty except for experiments on one machine."}
+            "Set it for experiments on one machine."}
           .Flag("--emulate"),
   };
 }

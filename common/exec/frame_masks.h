@@ -22,7 +22,7 @@ namespace cacheinf {
 // through the graph. The constructor makes everything; a frame allocates nothing.
 //
 // Below, v is a kept value (or a graph input), u one that is not kept, and `mine` the rows that
-// this side computes in the frame: without a peer, all. Each equation is the function beside it.
+// this side computes in the frame: without a peer, all. Each equation is in the function beside it.
 //
 // A frame begins:
 //
@@ -51,12 +51,12 @@ namespace cacheinf {
 //
 //   needed(u)   = pixels that needed or active ones of the stage read, less    FindNeeded
 //                 computed(u)
-//   computed(u) += needed(u)
+//   computed(u) += needed(u)                                                   FindNeeded
 //
 // After it has run, and for an input at the frame's beginning:
 //
 //   stale(v)  -= mine                                                          Store
-//   unsent(v) += (changed(v) ∪ small changes that forced(v) stored) ∩ mine
+//   unsent(v) += (changed(v) ∪ small changes that forced(v) stored) ∩ mine     Store
 //
 // Before the first frame all is stale. A forced pixel is stored even if the policy calls its change
 // none; that change goes no further. A value that is no map, or that no local operator computes, is
@@ -71,8 +71,10 @@ namespace cacheinf {
 // If a frame is abandoned, for each operator in turn:
 //
 //   stale(v)  += active(v) in all rows, if it did not run                      AddMissed
-//   changed(v) = nothing, if it did not run: its readers see the change when
-//                the next frame computes it
+//   changed(v) = nothing, if it did not run: its readers see the change when   AddMissed
+//                the next frame computes it (with a peer, see below)
+//
+// As long as what the stem brings is not known, changes are followed exactly: it brings less.
 //
 // If the stored maps are shifted, from the first operator to the last:
 //
@@ -95,10 +97,11 @@ namespace cacheinf {
 // When rows arrive, of which the peer has computed all that was active:
 //
 //   changed(v) += (stale(v) ∪ what this side changed in its parts) ∩ rows      TakeRows
-//   stale(v)   -= rows
+//   stale(v)   -= rows                                                         TakeRows
 //   changed(v) += the pixels that arrived; of an input, less small changes     TakePixels
 //                 that are forced
-//   stale(part of v) += the pixels that arrived, under kChange: what reads the part may have run
+//   stale(part of v) += the pixels that arrived, under kChange: what reads     TakePixels
+//                 the part may have run
 //
 // Nothing else in these rows has changed for who reads them here, as this side has held them since.
 class FrameMasks {

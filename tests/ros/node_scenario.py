@@ -388,6 +388,7 @@ def a_managed_node_waits_for_its_transitions(peer):
     require(change("deactivate") and change("cleanup") and state() == "unconfigured", state())
     require(change("configure") and change("activate"), "once more")
     peer.answers_until(len(peer.received["answer"]) + 2)
+    peer.send(picture())  # with which the node may be told in one wait
     require(change("shutdown"), "shutdown")
     code = robot.process.wait(PATIENCE_S)
     require(code == 0, f"a node that is shut down ends with {code}")

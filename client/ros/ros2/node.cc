@@ -378,7 +378,10 @@ bool Node::Spin(const std::atomic<bool>& stop) {
       const NodeWants wants = cameras_[i]->Wants();
       robot_->Want(camera, wants);
       cameras_[i]->Listen(is_active_ && (settings_.is_always_on || wants.anything()),
-                          [this, camera](const NodeImage& image) { robot_->Offer(camera, image); });
+                          [this, camera](const NodeImage& image) {
+                            // What came with it in one wait may have ended the robot.
+                            if (robot_) robot_->Offer(camera, image);
+                          });
       if (cameras_[i]->subscription() != nullptr) waitables.push_back(cameras_[i]->subscription());
     }
     ros_.Wait(kBetweenLooks, waitables);
