@@ -150,9 +150,10 @@ void FrameExecutor::Decide(const FittedFrame& frame, const Verdict& verdict, Tim
   is_refresh_ = false;
   frame_ = frame;
   verdict_ = verdict;
+  verdict_.forget = forgets_ = forgets_ || verdict.forget;
   due_ = due;
   begin_ = clock_.Now();
-  alone_ = AloneIn(verdict);
+  alone_ = AloneIn(verdict_);
   last_ = {};
   last_.seen = frame.picture;
   if (plan_.kind == Plan::Kind::kRemote && IsServerReady()) {
@@ -177,6 +178,7 @@ void FrameExecutor::DecideHere() {
   const Time begin = clock_.Now();
   const bool is_dense = plan_.kind == Plan::Kind::kSplit && !plan_.keeps;
   Verdict verdict = verdict_;
+  verdict.forget = std::exchange(forgets_, false);
   if (is_dense) verdict.level = SafetyLevel::kDense;
   last_.decision = &reuse_->Decide(frame_.index, frame_.picture, verdict);
   last_.seen = reuse_->seen();
@@ -369,7 +371,7 @@ void FrameExecutor::BeginStandby() {
   picture.pixels = standby_.picture.data();
   standby_.took = {};
   reuse_->MeasureSpreadsIfDue(state_);
-  const Verdict verdict = {.forget = verdict_.forget, .level = verdict_.level};
+  const Verdict verdict = {.forget = std::exchange(forgets_, false), .level = verdict_.level};
   const FrameDecision& decision = reuse_->Decide(frame_.index, picture, verdict);
   state_.BeginFrame(decision, reuse_->seen(), reuse_->policy());
   standby_.is_open = true;
@@ -444,12 +446,12 @@ void FrameExecutor::WantSchedule(std::string robot_profile) {
 
 void FrameExecutor::TalkToServer() {
   if (!server_) return;
-  if (server_->is_lost()) {
+  ServerConnection* const met = server_->Poll([this] {
     remote_.reset();
     split_.reset();
     connection_ = nullptr;
-  }
-  if (ServerConnection* const met = server_->Poll()) {
+  });
+  if (met != nullptr) {
     connection_ = met;
     patience_.ForgetServer();
     patience_with_refreshes_.ForgetServer();

@@ -124,8 +124,10 @@ class FrameExecutor {
   void SetPlaceOfFrames(const Rectangle& place);
 
   // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
-  // it. The frame's outputs are due at `due`, if there is a deadline.
+  // it. The frame's outputs are due at `due`, if there is a deadline. What the verdict says to
+  // forget is forgotten at the latest when something kept would be reused.
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
+  void Forget() { forgets_ = true; }
   // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns
   // whether the outputs are there; they come, whatever the server does. How long a late server is
   // waited for is in common/pair/patience.h. Where there is only a server's answer to wait for, a
@@ -212,6 +214,7 @@ class FrameExecutor {
   // The current frame.
   FittedFrame frame_;
   Verdict verdict_;
+  bool forgets_ = false;  // before it reuses anything
   Time begin_{};
   Time due_{};
   Patience::Alone alone_ = Patience::Alone::kAll;

@@ -273,6 +273,7 @@ bool LiveRobot::BeginOrSkip(const Frame& frame) {
   const Verdict verdict = observer_.Before(frame, wanted);
   try {
     robot_->Begin(frame, verdict, TimeWaited(frame), [this] { return observer_.IsOver(); });
+    if (guard_ && verdict.forget) guard_->NoteForgotten();
   } catch (const UnfitFrame& error) {
     const std::pair size(frame.picture.width, frame.picture.height);
     if (std::exchange(unfit_size_, size) != size) {

@@ -249,6 +249,7 @@ void Robot::BeginComputing(const Frame& frame, const Verdict& verdict) {
     fitted.place = by_smaller_->fit->place();
     prepared_ = clock_.Now();
   }
+  if (verdict.forget) executor_->Forget();  // whoever answers
   answering().Decide(fitted, verdict, Due(begin_ - current_.times.waited));
   answering().Begin();
 }

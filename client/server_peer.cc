@@ -195,12 +195,10 @@ ServerPeer::~ServerPeer() {
   }
 }
 
-bool ServerPeer::is_lost() const {
-  return current_ != nullptr && (must_change_ || !current_->is_there());
-}
-
-ServerConnection* ServerPeer::Poll() {
-  if (is_lost()) {
+ServerConnection* ServerPeer::Poll(const std::function<void()>& let_go) {
+  // Asked once: whether it is there may change at any time.
+  if (current_ != nullptr && (must_change_ || !current_->is_there())) {
+    if (let_go) let_go();
     current_->ready_since = clock_.Now();
     current_ = nullptr;
     later_ones_from_ = clock_.Now();

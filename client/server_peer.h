@@ -42,12 +42,10 @@ class ServerPeer {
              ConnectToServers connect = {}, std::optional<uint64_t> by_hand = {});
   ~ServerPeer();  // says goodbye
 
-  // Whether the server has been lost, or must make place for another. Destroy what refers to its
-  // connection before the next Poll.
-  bool is_lost() const;
-
-  // Call between frames. Returns a new connection or null; never waits.
-  ServerConnection* Poll();
+  // Call between frames. Returns a new connection or null; never waits. Calls `let_go` if the
+  // server has been lost or must make place for another: what refers to its connection must go
+  // then.
+  ServerConnection* Poll(const std::function<void()>& let_go = {});
 
   // Why no server can take frames, in one sentence; empty if one can, or nothing is known.
   std::string problem() const;

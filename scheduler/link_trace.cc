@@ -95,7 +95,7 @@ FollowedLink Follow(const std::string& name, const MakePlan& make_plan, const Co
   followed.mean_ms = MeanOf(latencies);
   std::ranges::sort(latencies);
   followed.p50_ms = latencies[latencies.size() / 2];
-  followed.p95_ms = latencies[latencies.size() * 95 / 100];
+  followed.p95_ms = latencies[(latencies.size() * 95 + 99) / 100 - 1];
   const auto usual = std::ranges::max_element(
       frames_of_plan, {}, [](const auto& plan_frames) { return plan_frames.second; });
   followed.plan = usual->first;

@@ -273,8 +273,7 @@ class Server {
     const nanoseconds now = clock_.Now();
     const nanoseconds look = (now - busy_at_) / kLooksPerSilence;
     if (guests_.size() == 1) {
-      const nanoseconds until = now + std::clamp(look, kFirstLook, kLastLook);
-      guests_.front().channel.WaitForMessage(until);
+      guests_.front().session.Wait(std::clamp(look, kFirstLook, kLastLook));
     } else {
       std::this_thread::sleep_for(guests_.empty()
                                       ? std::clamp(look, kFirstLook, kLastLook)

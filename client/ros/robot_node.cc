@@ -635,9 +635,11 @@ RobotNode::Cameras::Camera* RobotNode::Cameras::NextToServe() {
           return &camera;
         }
       }
-      const std::optional<Frame> frame = camera.robot->Next();
+      // Others may be answered, moved, while they wait, so no image goes before all are dropped.
+      int64_t last = -1;
+      while (camera.robot->HasNext()) last = std::max(last, camera.robot->Next()->index);
       const std::lock_guard lock(mutex_);
-      camera.End(frame->index, /*counts=*/false);
+      camera.End(last, /*counts=*/false);
     }
   }
   return nullptr;

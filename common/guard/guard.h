@@ -102,6 +102,7 @@ class Guard {
   // See Sampling.
   GuardState state(const Plan& plan) const { return sampling_.state(plan); }
   Verdict verdict() const { return sampling_.verdict(); }
+  void NoteForgotten() { sampling_.NoteForgotten(); }
   const std::string& alarm() const { return sampling_.alarm(); }
 
   GuardReport report() const;

@@ -72,7 +72,6 @@ Sampling::Sampling(const Graph& graph, const GuardConfig& config, const ReuseSet
 
 std::optional<Sample> Sampling::Next(const Plan& plan, bool is_whole, int64_t frame) {
   ++counts_.frames[static_cast<size_t>(levels_.level())];
-  must_forget_ = false;
   alarm_.clear();
   if (!IsDue(plan)) return std::nullopt;
   is_overdue_ = is_open_;

@@ -81,8 +81,11 @@ class Sampling {
   // Of answers by this plan; the level of the next frame.
   GuardState state(const Plan& plan) const;
 
-  // For the next decision.
+  // For the next decision. Says "forget" until NoteForgotten: some frames are answered meanwhile
+  // that began before.
   Verdict verdict() const { return {must_forget_, levels_.level()}; }
+  // Whoever reuses results has been told to forget them.
+  void NoteForgotten() { must_forget_ = false; }
 
   // What was found wrong since the last Next, in words; empty if nothing.
   const std::string& alarm() const { return alarm_; }

@@ -147,7 +147,7 @@ void ServerConnection::Take(const message::Ready& ready) {
   if (own_ && wire_ > kWireWithoutLikeness) {
     why_no_rows_ = WhyUnlike(*own_, ready.likeness.value_or(Likeness()), settings_.policy);
   }
-  if (!why_no_rows_.empty()) {
+  if (settings_.mode == message::Settings::Mode::kSplit && !why_no_rows_.empty()) {
     LogWarning("no rows are shared with the server: " + why_no_rows_);
     step_ = Step::kHasModel;
     return;

@@ -56,6 +56,14 @@ bool Session::Hear() {
 
 bool Session::Compute(std::chrono::nanoseconds at_most) { return TakeTurn(clock_.Now(), at_most); }
 
+void Session::Wait(std::chrono::nanoseconds at_most) const {
+  if (preparing_.valid()) {
+    preparing_.wait_for(at_most);
+  } else {
+    channel_.WaitForMessage(clock_.Now() + at_most);
+  }
+}
+
 bool Session::TakeNews(std::chrono::nanoseconds now) {
   if (is_over()) return false;
   SayAlive(now);

@@ -27,7 +27,7 @@ namespace cacheinf {
 //
 //   Session session(channel, store, slow_work, clock);  // the channel pumps on its thread
 //   while (!session.is_over()) {
-//     if (!session.Advance()) channel.WaitForMessage(soon);
+//     if (!session.Advance()) session.Wait(a_while);
 //   }
 class Session {
  public:
@@ -62,6 +62,10 @@ class Session {
   // Takes what has arrived and computes a stage, and others for at most so long or until something
   // arrives. Returns whether there was anything to do. Never throws, whatever arrives.
   bool Advance(std::chrono::nanoseconds at_most = {});
+
+  // Waits, at most so long, until Advance may have something to do. (While a state is prepared,
+  // that is no message.)
+  void Wait(std::chrono::nanoseconds at_most) const;
 
   // The two halves of it, for a thread that turns to other robots in between.
   bool Hear();

@@ -2,7 +2,7 @@
 """Says what share of planted faults the tests catch.
 
     mutants.py [--count N] [--seed N] [--clone DIR] [--preset NAME] [--rooms N] [--longest N]
-               [--seconds N] [--list]
+               [--jobs N] [--seconds N] [--list]
 
 Plants N faults (default: 200) in a clone of this repository's last commit: in decisions, masks,
 splits, commits, codecs, settings and in what makes answers timely, as many in each. All are built
@@ -14,6 +14,7 @@ after --seconds, so that others have their turn, with exit code 3. Prints the su
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -325,6 +326,7 @@ def parse_arguments():
     parser.add_argument("--rooms", type=int, default=4, help="the nearest so many rooms of tests")
     parser.add_argument("--longest", type=float, default=float("inf"),
                         help="leaves out rooms that take more seconds")
+    parser.add_argument("--jobs", type=int, default=1, help="faults that are tried at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--list", action="store_true", help="only list the faults")
     return parser.parse_args()
@@ -338,6 +340,9 @@ def main():
             print(f"{fault.area}: {fault}")
         return
     end = time.monotonic() + options.seconds
+
+    def in_time():
+        return time.monotonic() < end
     trial = Trial(options)
     results = trial.results
     order = dict(enumerate(drawn(trial.committed, options.seed), 1))
@@ -350,11 +355,18 @@ def main():
         built = trial.build(chosen)
         if not built.keys() & waiting.keys():
             built = trial.build(waiting)
-        for number in built.keys() & waiting.keys():
-            if time.monotonic() > end:
-                sys.exit(3)
-            trial.note(order[number].key, trial.outcome(number, order[number]))
-            print(f"{results[order[number].key]}: {order[number]}", flush=True)
+        tried = sorted(built.keys() & waiting.keys())
+        for room in sorted({room for number in tried for room in trial.near(order[number].file)}):
+            trial.seconds(room)  # alone
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as jobs:
+            attempts = {jobs.submit(lambda number: in_time() and trial.outcome(number, order[number]),
+                                    number): order[number] for number in tried}
+            for attempt in concurrent.futures.as_completed(attempts):
+                if attempt.result():
+                    trial.note(attempts[attempt].key, attempt.result())
+                    print(f"{attempt.result()}: {attempts[attempt]}", flush=True)
+        if not in_time():
+            sys.exit(3)
     counted = chosen.values()
     for name in [*AREAS, ""]:
         own = [results[fault.key] for fault in counted if name in ("", fault.area)]

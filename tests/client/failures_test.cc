@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -71,37 +70,31 @@ Answered Show(const std::shared_ptr<const CompiledModel>& model, const RobotConf
   return answered;
 }
 
-constexpr auto kStill = CacheConfig::Geometry::kNone;
-constexpr auto kCanvas = CacheConfig::Geometry::kCanvas;
-constexpr auto kWarp = CacheConfig::Geometry::kWarp;
-
-std::string NameOf(const testing::TestParamInfo<CacheConfig::Geometry>& info) {
-  return info.param == kStill ? "None" : info.param == kCanvas ? "Canvas" : "Warp";
-}
-
 // The agreement of these scenes' frames if all is well. It is lower on a canvas, which is redrawn
 // wherever the camera has moved since its anchor.
-double LeastAgreement(CacheConfig::Geometry geometry) { return geometry == kCanvas ? 0.95 : 0.975; }
+double LeastAgreement(CacheConfig::Geometry geometry) {
+  return geometry == CacheConfig::Geometry::kCanvas ? 0.95 : 0.975;
+}
 
-class FailuresTest : public testing::TestWithParam<CacheConfig::Geometry> {};
-
-INSTANTIATE_TEST_SUITE_P(Of, FailuresTest, testing::Values(kStill, kCanvas, kWarp), NameOf);
-
-TEST_P(FailuresTest, AgreementIsBackWithinARefresh) {
+TEST(FailuresTest, AgreementIsBackWithinARefresh) {
   RobotConfig config = Config();
-  config.cache.geometry = GetParam();
   const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
   for (const Shot& shot : FailureShots(kWidth, kHeight)) {
     const std::vector<ClassMap> dense = DenseAnswers(model, shot);
-    for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
-      SCOPED_TRACE(testing::Message() << shot.name << ", policy " << static_cast<int>(policy));
-      config.cache.policy = policy;
-      const Answered answered = Show(model, config, shot, dense);
-      const int count = static_cast<int>(shot.frames.size());
-      const int back = FramesUntilBack(shot, answered.agreement, LeastAgreement(GetParam()));
-      EXPECT_GE(back, 0);
-      EXPECT_LE(back, config.cache.refresh);
-      EXPECT_LT(Mean(answered.share, shot.end + config.cache.refresh, count), 0.95);
+    using enum CacheConfig::Geometry;
+    for (const auto geometry : {kNone, kCanvas, kWarp}) {
+      for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
+        SCOPED_TRACE(testing::Message() << shot.name << ", geometry " << static_cast<int>(geometry)
+                                        << ", policy " << static_cast<int>(policy));
+        config.cache.geometry = geometry;
+        config.cache.policy = policy;
+        const Answered answered = Show(model, config, shot, dense);
+        const int count = static_cast<int>(shot.frames.size());
+        const int back = FramesUntilBack(shot, answered.agreement, LeastAgreement(geometry));
+        EXPECT_GE(back, 0);
+        EXPECT_LE(back, config.cache.refresh);
+        EXPECT_LT(Mean(answered.share, shot.end + config.cache.refresh, count), 0.95);
+      }
     }
   }
 }

@@ -56,12 +56,12 @@ class ServerPeerTest : public testing::Test {
     ServerConnection* const met = peer.Poll();
     ASSERT_NE(met, nullptr);
     is_cut_ = true;
-    WaitForLoss(peer, *met);
+    WaitForLoss(*met);
     is_cut_ = false;
   }
 
-  static void WaitForLoss(ServerPeer& peer, ServerConnection& met) {
-    while (!peer.is_lost()) {
+  static void WaitForLoss(ServerConnection& met) {
+    while (met.fault().empty()) {
       (void)met.Receive();
       std::this_thread::sleep_for(milliseconds(1));
     }
@@ -157,8 +157,8 @@ class TwoServersTest : public ServerPeerTest {
       Serve(second_);
       if (current_ != nullptr) (void)current_->Receive();
     }
-    if (peer_.is_lost()) current_ = nullptr;
-    if (ServerConnection* const met = peer_.Poll()) current_ = met;
+    const auto let_go = [this] { current_ = nullptr; };
+    if (ServerConnection* const met = peer_.Poll(let_go)) current_ = met;
   }
 
   // By hand, as what threads move depends on how busy the machine is.
@@ -345,6 +345,23 @@ TEST_F(ServerPeerTest, ARobotThatLooksSeldomMeetsItsServer) {
   EXPECT_EQ(Received(server).kind, static_cast<uint8_t>(message::Kind::kHello));
 }
 
+TEST_F(ServerPeerTest, ALostConnectionLivesUntilWhoUsesItIsTold) {
+  ServerPeer peer({}, graph_, clock_, {[&] { return std::make_unique<CutLink>(is_cut_); }});
+  ServerConnection* const met = peer.Poll();
+  ASSERT_NE(met, nullptr);
+  bool is_told = false;
+  const auto let_go = [&] {
+    EXPECT_EQ(met->fault(), "the link was cut");
+    is_told = true;
+  };
+  EXPECT_EQ(peer.Poll(let_go), nullptr);
+  EXPECT_FALSE(is_told);
+  is_cut_ = true;
+  WaitForLoss(*met);
+  EXPECT_EQ(peer.Poll(let_go), nullptr);
+  EXPECT_TRUE(is_told);
+}
+
 // And after the third time it has no part in frames before it has been there for a while.
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
   int links = 0;
@@ -420,7 +437,7 @@ TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVers
     EXPECT_EQ(greeting(), kWire);
     Say(*servers.back(), message::Bye{"a message of kind 'hello' is invalid: the protocol is "
                                       "another one"});
-    WaitForLoss(peer, *met);
+    WaitForLoss(*met);
     met = peer.Poll();
     ASSERT_NE(met, nullptr);
     EXPECT_EQ(greeting(), (WireVersions{8, 8}));
@@ -430,7 +447,7 @@ TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVers
       std::this_thread::sleep_for(milliseconds(1));
     }
     Say(*servers.back(), message::Bye{"the server stops"});
-    WaitForLoss(peer, *met);
+    WaitForLoss(*met);
     EXPECT_EQ(peer.Poll(), nullptr);
     clock_.Advance(milliseconds(1250));
   }

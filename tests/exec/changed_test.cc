@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -88,6 +89,27 @@ TEST_P(ChangedTest, TheFirstFrameIsComputedWholeAndTheSameAgainCostsNothing) {
       EXPECT_EQ(RunChanged(*state, none, {.kind = kind}).done, 0) << "the camera stood still";
     }
     ExpectDenseBits(*state);
+  });
+}
+
+// Even if that was computed by masks that maps of a resolution share.
+TEST_P(ChangedTest, WhatComesInWithTheCameraDoesNotDependOnTheFrameBefore) {
+  ForEachGraph(kChangedGraphs / 2, MostlyLocal, [&] {
+    const StateOptions options = RandomOptions();
+    const auto state = MakeState(options);
+    const auto other = MakeState(options);
+    RunFirst(*state);
+    RunFirst(*other);
+    Mask all(2, 2);
+    SetAll(all);
+    RunChanged(*other, {inputs_, inputs_}, {.kind = ChangePolicy::Kind::kFixed},
+               std::as_const(all));
+    const Shift shift = {std::max(1, ShiftStep(graph_, 8)), 0};
+    InsideState::Scroll(*state, shift);
+    InsideState::Scroll(*other, shift);
+    const ChangedMasks entered = ScrollInputs(shift);
+    EXPECT_EQ(RunChanged(*other, entered, {}).done, RunChanged(*state, entered, {}).done);
+    ExpectDenseBits(*other);
   });
 }
 

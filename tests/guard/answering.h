@@ -44,6 +44,7 @@ class Answering {
     pixels_.resize(picture().byte_count());
     fit_->Resize(frame.picture, {0, picture().height}, pixels_.data());
     const FrameWork work = reused_.Run(picture(), guard_.verdict(), frame.index);
+    guard_.NoteForgotten();
     content_ = reader_.Read(state_, {&*fit_, reused_.reuse().placement().frame_from_seen});
     return !work.is_dense;
   }

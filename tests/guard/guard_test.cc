@@ -256,8 +256,9 @@ TEST_F(GuardTest, ASampleTakesEffectOnceItIsJudged) {
   EXPECT_FALSE(guard.is_open());
   EXPECT_EQ(guard.report().bad_samples, 1);
   EXPECT_TRUE(guard.verdict().forget);
+  answering.Begin();  // of an answer that was under way
+  EXPECT_TRUE(guard.verdict().forget);
   EXPECT_FALSE(answering.Answer(*source->Next())) << "nothing is reused";
-  answering.Begin();
   EXPECT_FALSE(guard.verdict().forget);
 }
 

@@ -114,7 +114,8 @@ TEST_F(QuantizeTest, TheDemosNetworkAgreesAndRunsInEightBits) {
 }
 
 TEST_F(QuantizeTest, SaysWhatItReachedWhereThatIsTooLittle) {
-  const CommandResult made = Quantize(demo_, {"--agreement", "1", "--most-float", "0"});
+  const CommandResult made =
+      Quantize(demo_, {"--agreement", "1", "--most-float", "0", "--shape", "1x3x96x128"});
   EXPECT_EQ(made.exit_code, 1) << made.out << made.error;
   EXPECT_NE(made.error.find("an agreement of 1.0 is not reached: with "), std::string::npos)
       << made.error;

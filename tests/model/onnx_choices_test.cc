@@ -49,6 +49,31 @@ TEST(OnnxChoicesTest, CastsTruncateAndTellTruth) {
   EXPECT_THAT(OutputOf(truth, {-1.5f, -0.0f, 0.0f, 0.25f, 7.0f}), ElementsAre(0, 1, 1, 0, 0));
 }
 
+TEST(OnnxChoicesTest, CastsToNarrowerIntegersKeepTheLowBits) {
+  const auto cast = [](int type) {
+    OnnxModel model = OneInput({5});
+    model.Node("Cast", {"x"}, {"i"}).Int("to", onnx::TensorProto::INT64);
+    model.Node("Cast", {"i"}, {"y"}).Int("to", type);
+    EXPECT_EQ(model.Import().value(model.Import().outputs[0]).type, DataType::kInt64);
+    return OutputOf(model, {-129, -1, 100, 200, 70000});
+  };
+  EXPECT_THAT(cast(onnx::TensorProto::INT8), ElementsAre(127, -1, 100, -56, 112));
+  EXPECT_THAT(cast(onnx::TensorProto::UINT8), ElementsAre(127, 255, 100, 200, 112));
+  EXPECT_THAT(cast(onnx::TensorProto::INT16), ElementsAre(-129, -1, 100, 200, 4464));
+  EXPECT_THAT(cast(onnx::TensorProto::INT32), ElementsAre(-129, -1, 100, 200, 70000));
+}
+
+// Nothing is done to what is small enough anyway, so that a map of classes stays one.
+TEST(OnnxChoicesTest, IndicesIntoAShortAxisFitNarrowIntegers) {
+  for (const auto& [channels, kinds] :
+       {std::pair(256, "argmax"), std::pair(257, "argmax subtract modulo add truncate")}) {
+    OnnxModel model = OneInput({1, channels, 2, 2});
+    model.Node("ArgMax", {"x"}, {"i"}).Int("axis", 1).Int("keepdims", 0);
+    model.Node("Cast", {"i"}, {"y"}).Int("to", onnx::TensorProto::UINT8);
+    EXPECT_EQ(Kinds(model.Import()), kinds);
+  }
+}
+
 // What follows from an index is a fraction again, and is written as one.
 TEST(OnnxChoicesTest, FunctionsOfIndicesGiveFractions) {
   OnnxModel model = OneInput({1, 3});

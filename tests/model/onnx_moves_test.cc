@@ -240,6 +240,31 @@ TEST(OnnxFoldTest, IntegerArithmetic) {
   EXPECT_THAT(FoldedPair("GreaterOrEqual", {2, 3}, {3}), ElementsAre(0, 1));
 }
 
+TEST(OnnxFoldTest, ACastToANarrowerIntegerKeepsTheLowBits) {
+  const auto cast = [](const std::vector<int64_t>& numbers, int type) {
+    return Folded([&](OnnxModel& model) {
+      model.Ints("a", numbers).Node("Cast", {"a"}, {"c"}).Int("to", type);
+    });
+  };
+  EXPECT_THAT(cast({200, 300, -129, -3}, onnx::TensorProto::INT8), ElementsAre(-56, 44, 127, -3));
+  EXPECT_THAT(cast({255, 256, -1}, onnx::TensorProto::UINT8), ElementsAre(255, 0, 255));
+  EXPECT_THAT(cast({32768}, onnx::TensorProto::INT16), ElementsAre(-32768));
+  EXPECT_THAT(cast({65537, -1}, onnx::TensorProto::UINT16), ElementsAre(1, 65535));
+  EXPECT_THAT(cast({INT64_MAX, 1}, onnx::TensorProto::INT32), ElementsAre(-1, 1));
+  EXPECT_THAT(cast({(int64_t{1} << 32) + 5}, onnx::TensorProto::UINT32), ElementsAre(5));
+}
+
+// What has its usual value may still be written down.
+TEST(OnnxFoldTest, ReductionsWithAxesIgnoreWhatHoldsWithoutThem) {
+  EXPECT_THAT(Folded(
+                  [](OnnxModel& model) {
+                    model.Ints("a", {3, 4}).Ints("axes", {0});
+                    model.Node("ReduceSum", {"a", "axes"}, {"c"}).Int("noop_with_empty_axes", 0);
+                  },
+                  18),
+              ElementsAre(7));
+}
+
 // 2^53 + 1 is not a double; subtracting 2^53 leaves 1 only in exact arithmetic.
 TEST(OnnxFoldTest, IntegersAreExact) {
   const int64_t large = (int64_t{1} << 53) + 1;

@@ -77,6 +77,13 @@ TEST(OnnxOperatorsTest, PowTakesWholeNumbersAsAConstantExponent) {
   const Graph graph = model.Import();
   EXPECT_EQ(Only<op::Binary>(graph).kind, BinaryKind::kPower);
   EXPECT_THAT(ConstantOf(graph, 0, 1), ElementsAre(2, 0, -1));
+  OnnxModel constants = OneInput({1, 3});
+  constants.Floats("b", {3}, {2, 3, 4}).Ints("e", {2}).Node("Pow", {"b", "e"}, {"p"});
+  constants.Node("Add", {"x", "p"}, {"y"});
+  Graph known = constants.Import();
+  Optimise(known);
+  EXPECT_EQ(Kinds(known), "add");
+  EXPECT_THAT(ConstantOf(known, 0, 1), ElementsAre(4, 9, 16));
   OnnxModel huge = OneInput({1});
   huge.Ints("e", {(1 << 24) + 1}).Node("Pow", {"x", "e"}, {"y"});
   EXPECT_THAT(huge.Refusal(), HasSubstr("an exponent of 16777217"));

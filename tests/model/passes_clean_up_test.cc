@@ -96,6 +96,13 @@ TEST(CleanUpTest, MergesLayoutsOfLayouts) {
   EXPECT_EQ(Kinds(graph), "reshape permute slice");
 }
 
+TEST(CleanUpTest, ASliceOfOneHasNoStep) {
+  ModelBuilder b;
+  ValueId y = b.Op(op::Slice{{0, 0}, {1, 2}, {1, 2}}, {b.Input({1, 3})});
+  y = b.Op(op::Slice{{0, 0}, {1, 1}, {1, 2}}, {y});
+  EXPECT_EQ(Kinds(OptimiseAndCompare(b.Finish({y}), 1, 0.0)), "slice");
+}
+
 TEST(CleanUpTest, APermutationThereAndBackIsNothing) {
   ModelBuilder b;
   const ValueId x = b.Apply(Kind::kRelu, b.Input({1, 3, 4, 5}));

@@ -56,6 +56,14 @@ TEST(FuseTest, ASumBetweenTwoActivationsStays) {
   EXPECT_EQ(graph.operators.size(), 2u);
 }
 
+// A convolution whose sum is a fraction gives no integers.
+TEST(FuseTest, ASumOfIntegersStays) {
+  ModelBuilder b;
+  const ValueId x = b.Input({1, 3, 4, 4});
+  const ValueId integers = b.Apply(Kind::kTruncate, b.Conv(x, 3, 1));
+  EXPECT_EQ(OptimiseAndCompare(b.Finish({b.Add(integers, x)})).operators.size(), 2u);
+}
+
 TEST(FuseTest, PReluBecomesTheConvolutionsSlope) {
   ModelBuilder b;
   const ValueId conv = b.BatchNorm(b.Conv(b.Input({1, 3, 6, 6}), 5, 3));

@@ -281,6 +281,15 @@ TEST(RecogniseShufflesTest, NamesBlockAndChannelShuffles) {
   }
 }
 
+// What has their names gives floats.
+TEST(RecogniseShufflesTest, LeavesIntegersAlone) {
+  ModelBuilder b;
+  const ValueId integers = b.Apply(Function::Kind::kTruncate, b.Input({1, 8, 4, 4}));
+  const ValueId split = b.Reshape(integers, {1, 2, 4, 4, 4});
+  const ValueId out = b.Reshape(b.Permute(split, {0, 2, 1, 3, 4}), {1, 8, 4, 4});
+  EXPECT_EQ(Kinds(OptimiseAndCompare(b.Finish({out}))), "truncate reshape permute reshape");
+}
+
 TEST(RecogniseShufflesTest, LeavesOtherPermutationsAlone) {
   ModelBuilder b;
   const ValueId split = b.Reshape(b.Input({1, 8, 4, 4}), {1, 2, 2, 2, 4, 4});

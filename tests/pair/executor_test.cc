@@ -317,6 +317,15 @@ TEST_F(StandbyTest, OtherwiseThatIsAWholeFrame) {
   EXPECT_EQ(ShareOfFirstAlone(), 1);
 }
 
+// The server's frame cannot forget what the robot keeps.
+TEST_F(StandbyTest, WhatAServersFrameIsToldToForgetIsForgottenBeforeItIsReused) {
+  AnswerByServer();
+  EXPECT_EQ(Answer({.forget = true}).kind, Plan::Kind::kRemote);
+  server_.Kill(/*is_told=*/true);
+  EXPECT_EQ(Answer().work->share, 1);
+  EXPECT_LT(Answer().work->share, 1);
+}
+
 TEST_F(StandbyTest, WhatIsForgottenIsComputedAgain) {
   EXPECT_EQ(ShareOfFirstAlone({.forget = true}), 1);
 }

@@ -430,9 +430,15 @@ TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
   EXPECT_EQ(world.connection().fault(), "");
   EXPECT_GE(world.robot().counts().together, 8);
 
-  // Send a slice that belongs nowhere.
+  // Send slices that belong nowhere, between frames and in the midst of one.
   Say(world.channels().robot, message::Slice{world.decision().number + 1, 77});
   for (int i = 0; i < 10; ++i) world.Answer();
+  ASSERT_TRUE(world.Begin(world.Change(20, 20)));
+  Say(world.channels().robot, message::Slice{world.decision().number + 1, 77});
+  world.TakeSteps();
+  world.ExpectDenseAnswer();
+  world.Answer();
+  EXPECT_EQ(world.robot().counts().refusals, 1);
   EXPECT_EQ(world.connection().fault(), "");
 }
 

@@ -24,7 +24,8 @@ inline FrameTimes::Time TimeOf(double ms) {
 // What a frame took, in milliseconds.
 struct Took {
   Plan::Kind executed = Plan::Kind::kLocal;
-  double latency_ms = 0;
+  double latency_ms = 0;  // but for what it waited
+  double waited_ms = 0;
   double server_ms = 0;
   double waiting_ms = 0;
   double queue_ms = 0;
@@ -34,6 +35,7 @@ struct Took {
 
   operator PlanChooser::Taken() const {  // NOLINT(google-explicit-constructor)
     FrameTimes times;
+    times.waited = TimeOf(waited_ms);
     times.compute = TimeOf(latency_ms);
     times.waiting = TimeOf(waiting_ms);
     times.server_computing = TimeOf(server_ms);

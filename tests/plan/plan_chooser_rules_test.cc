@@ -214,6 +214,22 @@ TEST(PlanChooser, LeavesAServerThatIsBusyWithOthersAndComesBack) {
   EXPECT_EQ(answer(), Plan::Kind::kRemote);
 }
 
+TEST(PlanChooser, WhatFramesWaitSaysNothingOfAnyMachine) {
+  for (const PlanChooser::Link& link : {kFast, kDown}) {
+    PlanChooser chooser = ChooserOf(Profiles(20));
+    PlanChooser waiting = ChooserOf(Profiles(20));
+    for (int frame = 0; frame < 20; ++frame) {
+      const Plan plan = chooser.Choose(link);
+      ASSERT_EQ(waiting.Choose(link), plan);
+      Took taken = AsPredicted(chooser, plan, 0.1);
+      chooser.Note(taken);
+      taken.waited_ms = 500;
+      waiting.Note(taken);
+    }
+    EXPECT_EQ(waiting.Reason(), chooser.Reason());
+  }
+}
+
 // A server that gets ready late, and a codec whose first picture stands alone.
 TEST(PlanChooser, LearnsNothingOfTheFirstFrameThatAServerAnswers) {
   PlanChooser chooser = ChooserOf(Profiles(20));

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,27 @@ TEST(Split, CutsThatShareNoRowsAreExplained) {
   }
   EXPECT_EQ(why_not({{0, 0}}), "");
   EXPECT_EQ(why_not({{-1, 1000}, {2, 0}}), "");
+}
+
+// The server runs an operator of which the robot reads some rows of one output, and all of another.
+TEST(Split, OfSeveralOutputsASideGetsWhatItReads) {
+  ModelBuilder builder;
+  op::Foreign foreign;
+  foreign.archive = std::make_shared<const std::string>("an archive");
+  foreign.output_shapes = {{1, 3, 64, 32}, {1, 3, 64, 32}};
+  foreign.output_types = {DataType::kFloat32, DataType::kFloat32};
+  const ValueId picture = builder.Input({1, 3, 64, 32});
+  const ValueId read = builder.Op(foreign, {picture});
+  const ValueId last = builder.Conv(read, 4, 3, 1, 1);
+  Graph graph = builder.Finish({last});
+  const ValueId given = graph.operators[0].outputs[1];
+  graph.outputs.push_back(given);
+  const Layout layout = MakeLayout(graph, {}, Keep::kAll);
+  const SplitRows rows = RowCompiler(graph, layout).Compile({{-1, 0}, {0, 500}}, {0, 32});
+  EXPECT_EQ(rows.transfers, (std::vector<Transfer>{{0, picture, {0, 64}, Side::kRobot},
+                                                   {1, read, {0, 33}, Side::kServer},
+                                                   {1, given, {0, 64}, Side::kServer},
+                                                   {2, last, {32, 64}, Side::kServer}}));
 }
 
 // The rows that a window needs, of every range of its output.

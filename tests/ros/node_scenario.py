@@ -48,10 +48,14 @@ class Peer:
         self.publishers = {}
         self.received = {}
         self.stamp = 1000
+        self.pause_s = 0.04  # between what spin_until does, so that little is computed
+        self.next_at = 0
 
     def spin_until(self, is_over, what, patience_s=PATIENCE_S, do=lambda: None):
         def step():
-            do()
+            if time.monotonic() >= self.next_at:
+                self.next_at = time.monotonic() + self.pause_s
+                do()
             rclpy.spin_once(self.node, timeout_sec=0.02)
 
         wait_until(is_over, what, patience_s, step)
@@ -322,21 +326,21 @@ def what_is_wrong_with_an_image_is_told_and_the_next_is_answered(peer):
 
 def a_huge_image_is_refused_and_the_next_is_answered(peer):
     free_mb = int(re.search(r"MemAvailable:\s*(\d+)", open("/proc/meminfo").read())[1]) / 1024
-    if free_mb < 4000:
-        sys.exit(f"SKIPPED: it takes 4 GB of memory, and {free_mb:.0f} MB are free")
+    if free_mb < 2000:
+        sys.exit(f"SKIPPED: it takes 2 GB of memory, and {free_mb:.0f} MB are free")
     robot = Robot("image_qos:=reliable")
     peer.advertise(Image, "image", QoSProfile(depth=1))
     peer.listen(AnswerInfo, "answer")
     peer.listen(Status, "status")
-    for encoding, channels in (("mono8", 1), ("rgb8", 3)):
-        huge = Image(width=10000, height=10000, encoding=encoding, step=10000 * channels)
-        huge.data = array.array("B", bytes(10000 * 10000 * channels))
+    huge = Image(width=10000, height=10000, encoding="mono8", step=10000)
+    huge.data = array.array("B", bytes(10000 * 10000))
+    for _ in range(2):
         peer.spin_until(lambda: peer.has_listener("image"), "the node's subscription")
         peer.received["status"].clear()
         peer.send(huge)
         peer.spin_until(lambda: any("10000x10000 pixels is too large" in status.refusal
                                     for status in peer.received["status"]),
-                        f"the refusal of {encoding}", 60)
+                        "the refusal", 60)
         peer.answers_until(len(peer.received["answer"]) + 1)
         peer.spin_until(lambda: not peer.received["status"][-1].refusal, "its end",
                         do=lambda: peer.send(picture()))
@@ -467,6 +471,7 @@ def memory_stays_flat(peer):
     peer.advertise(Image, "image")
     peer.listen(AnswerInfo, "answer", 1000)
     still = picture(seed=3)
+    peer.pause_s = 0
     peer.answers_until(200, image=lambda: still)
     before = robot.memory_mb()
     peer.spin_until(lambda: len(peer.received["answer"]) >= 2200, "2,000 answers", 200,

@@ -56,14 +56,16 @@ TEST_P(ForeignOperators, StayALibTorchCallAndAgree) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ForeignOperators,
-    ::testing::Values(ForeignCase{"one_tensor", "return torch.cumsum(y, 1) + x"},
-                      ForeignCase{"two_outputs", "a, b = torch.sort(y, 3)\n  return a, b"},
-                      ForeignCase{"list_argument", "return torch.hstack([y, x])"},
-                      ForeignCase{"list_result", "return torch.tensor_split(y, 3, 3)[1]"},
-                      ForeignCase{"mask", "return torch.where(x > 0.0, y, x * 2.0)"},
-                      ForeignCase{"integers",
-                                  "return torch.gather(y, 3, torch.argmax(x, 3, True))"},
-                      ForeignCase{"kept_constant", "return torch.repeat_interleave(y, 2, 1)"}),
+    ::testing::Values(
+        ForeignCase{"one_tensor", "return torch.cumsum(y, 1) + x"},
+        ForeignCase{"two_outputs", "a, b = torch.sort(y, 3)\n  return a, b"},
+        ForeignCase{"list_argument", "return torch.hstack([y, x])"},
+        ForeignCase{"list_result", "return torch.tensor_split(y, 3, 3)[1]"},
+        ForeignCase{"mask", "return torch.where(x > 0.0, y, x * 2.0)"},
+        ForeignCase{"integers", "return torch.gather(y, 3, torch.argmax(x, 3, True))"},
+        ForeignCase{"type_of_integers", "return (y * 2.5).type_as(torch.argmax(x, 1, True))"},
+        ForeignCase{"type_of_floats", "return torch.argmax(x, 1, True).type_as(y)"},
+        ForeignCase{"kept_constant", "return torch.repeat_interleave(y, 2, 1)"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(TorchScriptImport, InPlaceOperatorChangesEveryNameOfItsTarget) {

@@ -125,6 +125,7 @@ const Case kCases[] = {
     {"amax_amin", "return torch.amax(x, [1], True) - torch.amin(x, [1], True)"},
     {"max_dim", "y, i = torch.max(x, 1)\n  return y"},
     {"to_float_dropout", "return torch.dropout(x.contiguous().to(6), 0.5, False)"},
+    {"type_as", "return x.type_as(self.s) + torch.relu(x).type_as(x)"},
     {"branch_by_shape", "if x.size(1) > 3:\n    y = x * 2.0\n  else:\n    y = x\n  return y"},
     {"loop_by_shape", "y = x\n  for i in range(x.size(0) + 2):\n    y = y + float(i)\n  return y"},
     {"several_outputs", "return (x + 1.0, [torch.relu(x), x])"},

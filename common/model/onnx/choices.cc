@@ -40,16 +40,41 @@ Shape WithoutAxis(Shape shape, size_t axis, const Shape& instead) {
   return shape;
 }
 
+// Whether all numbers are known to be below `count`, as they are indices into an axis.
+bool AreIndicesBelow(const Graph& graph, ValueId x, int64_t count) {
+  while (graph.value(x).producer != kNone) {
+    const Operator& op = graph.operators[static_cast<size_t>(graph.value(x).producer)];
+    const Shape& in = graph.value(op.inputs[0]).shape;
+    if (const auto* best = op.As<op::ArgMax>()) return in[static_cast<size_t>(best->axis)] <= count;
+    if (const auto* best = op.As<op::TopK>()) return in[static_cast<size_t>(best->axis)] <= count;
+    if (op.As<op::Reshape>() == nullptr && op.As<op::Permute>() == nullptr) return false;
+    x = op.inputs[0];
+  }
+  return false;
+}
+
+// Integers as a narrower type has them, by their low bits.
+ValueId Narrowed(OnnxNode& node, ValueId x, const CastTarget::Narrow& to) {
+  if (AreIndicesBelow(node.import().graph, x, to.lowest + to.count)) return x;
+  const ValueId lowest = AddNumber(node, "lowest", static_cast<float>(to.lowest));
+  const ValueId count = AddNumber(node, "count", static_cast<float>(to.count));
+  const ValueId above = AddBinary(node, BinaryKind::kSubtract, x, lowest);
+  const ValueId within = AddBinary(node, BinaryKind::kModulo, above, count);
+  return AddFunction(node, Kind::kTruncate, AddBinary(node, BinaryKind::kAdd, within, lowest));
+}
+
 void ConvertCast(OnnxNode& node) {
-  const Type to = CastTarget(node);
+  const CastTarget to = ReadCastTarget(node);
   ValueId x = node.Input(0);
   // In memory all numbers are floats.
-  if (to == Type::kInteger && node.type(0) == Type::kFloat) {
+  if (to.type == Type::kInteger && node.type(0) == Type::kFloat) {
     x = AddFunction(node, Kind::kTruncate, x);
-  } else if (to == Type::kBool && node.type(0) != Type::kBool) {
+  } else if (to.narrow && node.type(0) == Type::kInteger) {
+    x = Narrowed(node, x, *to.narrow);
+  } else if (to.type == Type::kBool && node.type(0) != Type::kBool) {
     x = AddFunction(node, Kind::kIsZero, AddFunction(node, Kind::kIsZero, x));
   }
-  node.SetOutput(0, x, to);
+  node.SetOutput(0, x, to.type);
 }
 
 void ConvertComparison(OnnxNode& node, BinaryKind kind, bool is_swapped) {

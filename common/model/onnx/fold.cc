@@ -326,36 +326,49 @@ HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape) {
   return Strided(node, x, shape, 0, strides);
 }
 
-Type CastTarget(OnnxNode& node) {
-  node.Ignore("saturate");  // only for types of 8 bits
-  const int64_t to = node.Int("to");
+CastTarget ReadCastTarget(OnnxNode& node) {
+  node.Ignore("saturate");  // only for floats of 8 bits
+  const int to = CheckedInt(node.Int("to"), 0, 1000, "type");
   switch (to) {
     case onnx::TensorProto::FLOAT:
     case onnx::TensorProto::DOUBLE:
     case onnx::TensorProto::FLOAT16:
     case onnx::TensorProto::BFLOAT16:
-      return Type::kFloat;
+      return {Type::kFloat, to};
     case onnx::TensorProto::BOOL:
-      return Type::kBool;
+      return {Type::kBool, to};
     case onnx::TensorProto::INT8:
+      return {Type::kInteger, to, {{-0x80, 0x100}}};
     case onnx::TensorProto::UINT8:
+      return {Type::kInteger, to, {{0, 0x100}}};
     case onnx::TensorProto::INT16:
+      return {Type::kInteger, to, {{-0x8000, 0x10000}}};
     case onnx::TensorProto::UINT16:
+      return {Type::kInteger, to, {{0, 0x10000}}};
     case onnx::TensorProto::INT32:
     case onnx::TensorProto::UINT32:
     case onnx::TensorProto::INT64:
-      return Type::kInteger;
+      return {Type::kInteger, to};
     default:
-      node.Fail("a cast to type ", ElementTypeName(CheckedInt(to, 0, 1000, "type")),
-                " is not supported");
+      node.Fail("a cast to type ", ElementTypeName(to), " is not supported");
   }
+}
+
+// An integer as the cast leaves it, by its low bits.
+int64_t Narrowed(int64_t value, const CastTarget& to) {
+  if (to.onnx_type == onnx::TensorProto::INT32) return static_cast<int32_t>(value);
+  if (to.onnx_type == onnx::TensorProto::UINT32) return static_cast<uint32_t>(value);
+  if (!to.narrow) return value;
+  const auto [lowest, count] = *to.narrow;
+  const int64_t above = (value % count - lowest) % count;
+  return lowest + (above < 0 ? above + count : above);
 }
 
 void FoldCast(OnnxNode& node) {
   const HostTensor& x = node.Constant(0);
-  const Type to = CastTarget(node);
-  node.Charge(x.shape(), to);
-  if (to == Type::kFloat) {
+  const CastTarget to = ReadCastTarget(node);
+  node.Charge(x.shape(), to.type);
+  if (to.type == Type::kFloat) {
     if (x.is_float()) return node.SetOutput(0, x);
     std::vector<float> values;
     for (int64_t value : x.integers()) values.push_back(static_cast<float>(value));
@@ -364,18 +377,21 @@ void FoldCast(OnnxNode& node) {
   std::vector<int64_t> values;
   if (x.is_float()) {
     for (float value : x.floats()) {
-      if (to == Type::kBool) {
+      if (to.type == Type::kBool) {
         values.push_back(value != 0.0f);
       } else if (std::abs(value) < 0x1p63f) {
-        values.push_back(static_cast<int64_t>(value));
+        values.push_back(Narrowed(static_cast<int64_t>(value), to));
       } else {
         node.Fail(value, " does not fit an integer");
       }
     }
   } else {
-    for (int64_t value : x.integers()) values.push_back(to == Type::kBool ? value != 0 : value);
+    for (int64_t value : x.integers()) {
+      values.push_back(to.type == Type::kBool ? value != 0 : Narrowed(value, to));
+    }
   }
-  node.SetOutput(0, HostTensor(x.shape(), std::move(values), to));
+  node.SetOutput(0,
+                 HostTensor(x.shape(), std::move(values), to.type).WithElementType(to.onnx_type));
 }
 
 void FoldFunction(OnnxNode& node, Function::Kind kind) {
@@ -414,7 +430,8 @@ void FoldReduce(OnnxNode& node, BinaryKind combine, bool is_mean) {
   const HostTensor& x = node.Constant(0);
   std::vector<int> axes = ReadAxes(node, 1, x.rank());
   const bool keep = node.Flag("keepdims", true);
-  if (axes.empty() && node.Flag("noop_with_empty_axes", false)) return node.SetOutput(0, x);
+  const bool keeps_without_axes = node.Flag("noop_with_empty_axes", false);
+  if (axes.empty() && keeps_without_axes) return node.SetOutput(0, x);
   Shape kept = x.shape();
   Shape dropped;
   for (int d = 0; d < x.rank(); ++d) {

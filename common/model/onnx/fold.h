@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -26,7 +27,17 @@ HostTensor Strided(OnnxNode& node, const HostTensor& x, const Shape& shape, int6
 // REQUIRES: x.shape() broadcasts to `shape`.
 HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape);
 
-HostTensor::Type CastTarget(OnnxNode& node);
+struct CastTarget {
+  HostTensor::Type type = HostTensor::Type::kFloat;
+  int onnx_type = 0;
+  // Of integers narrower than 32 bits. Of a wider one that does not fit, only the low bits stay.
+  struct Narrow {
+    int64_t lowest;
+    int64_t count;  // of numbers
+  };
+  std::optional<Narrow> narrow = {};
+};
+CastTarget ReadCastTarget(OnnxNode& node);
 void FoldCast(OnnxNode& node);
 void FoldFunction(OnnxNode& node, Function::Kind kind);
 void FoldArithmetic(OnnxNode& node, BinaryKind kind);  // of any number of inputs, from the left

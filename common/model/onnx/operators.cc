@@ -263,6 +263,9 @@ void AddArithmetic(OnnxOperators& table) {
     };
     const auto fold = [row](OnnxNode& node) {
       CheckOperands(node, row.is_pair);
+      // Floats to the power of integers: only an operator of the graph takes both.
+      const bool is_mixed = row.kind == BinaryKind::kPower && !node.IsInteger(0);
+      if (is_mixed && node.IsInteger(1)) return ConvertPow(node);
       FoldArithmetic(node, row.kind);
     };
     table[row.type] = {convert, fold, /*takes_integers=*/true};

@@ -135,7 +135,7 @@ op::Slice Compose(const op::Slice& first, const op::Slice& then) {
   op::Slice slice = then;
   for (size_t d = 0; d < slice.starts.size(); ++d) {
     slice.starts[d] = first.starts[d] + then.starts[d] * first.steps[d];
-    slice.steps[d] = first.steps[d] * then.steps[d];
+    slice.steps[d] = slice.sizes[d] == 1 ? 1 : first.steps[d] * then.steps[d];
   }
   return slice;
 }

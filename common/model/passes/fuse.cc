@@ -48,6 +48,7 @@ std::optional<op::Conv> WithResidual(const Rewriter& rewriter, ValueId conv_id, 
   const auto* conv = rewriter.ProducedBy<op::Conv>(conv_id);
   if (conv == nullptr || conv->has_residual || !rewriter.IsReadOnce(conv_id) ||
       rewriter.value(residual).is_constant() ||
+      rewriter.value(conv_id).type != DataType::kFloat32 ||
       rewriter.shape(conv_id) != rewriter.shape(residual)) {
     return std::nullopt;
   }

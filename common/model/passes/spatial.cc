@@ -232,7 +232,7 @@ std::optional<PoolSpec> Padded(const Rewriter& rewriter, PoolSpec spec, const Sp
 bool RecogniseShuffles(Graph& graph) {
   return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const auto shuffle = MatchShuffle(rewriter, rewriter.op(id));
-    if (!shuffle) return;
+    if (!shuffle || rewriter.value(shuffle->x).type != DataType::kFloat32) return;
     const Shape in = rewriter.shape(shuffle->x);
     const Shape out = rewriter.shape(rewriter.op(id).outputs[0]);
     const auto block_shuffle = NameBlockShuffle(*shuffle, in);

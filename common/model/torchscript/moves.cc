@@ -303,6 +303,17 @@ Result To(Call& call) {
   return is_float && type == at::kFloat ? Result(call.arguments()[0]) : kStaysForeign;
 }
 
+// type_as(x, other): only between float types
+Result TypeAs(Call& call) {
+  const auto is_float = [&call](size_t i) {
+    if (call.IsConcreteTensor(i)) {
+      return call.arguments()[i].concrete.toTensor().scalar_type() == at::kFloat;
+    }
+    return call.graph().value(call.Value(i)).type == DataType::kFloat32;
+  };
+  return is_float(0) && is_float(1) ? Result(call.arguments()[0]) : kStaysForeign;
+}
+
 constexpr NamedConverter kMoving[] = {
     {"aten::channel_shuffle", ChannelShuffle},
     {"aten::pad", Pad},
@@ -337,7 +348,7 @@ constexpr NamedConverter kMoving[] = {
     {"aten::clone", Same},
     {"aten::detach", Same},
     {"aten::alias", Same},
-    {"aten::type_as", Same},
+    {"aten::type_as", TypeAs},
     {"aten::dropout", Dropout},
     {"aten::feature_dropout", Dropout},
     {"aten::to", To},

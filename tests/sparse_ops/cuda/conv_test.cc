@@ -96,7 +96,7 @@ TYPED_TEST_SUITE(SlowCudaMatrixConvTest, MatrixDevices);
 
 // Each case takes one of the shapes of tiles; cases with gaps and without alternate.
 TYPED_TEST(CudaConvTest, SmallCasesHaveTheReferencesBitsAtAnyPixels) {
-  constexpr int64_t kMostProducts = 700000;
+  constexpr int64_t kMostProducts = 500000;
   const std::vector<OperatorCase> cases = ConvCases();
   ASSERT_GT(cases.size(), 50u);
   this->ExpectBits(Some(cases, 0, 3), Tiles::kLarge, kMostProducts, 1);
@@ -348,7 +348,7 @@ TYPED_TEST(SlowCudaMatrixConvTest, EveryCaseGivesTheSameBitsForAnyPixelsAndTiles
 // Warpgroups must multiply all tiles of a layer: else a GPU's bits would depend on how many pixels
 // there are.
 TEST(CudaWarpgroupConvTest, WarpgroupsTakeAllTilesAndHaveTheBitsOfWarps) {
-  constexpr int64_t kMostProducts = 300000;
+  constexpr int64_t kMostProducts = 200000;
   EmulatedDevice::Options with_warpgroups;
   with_warpgroups.compute_major = 9;
   EmulatedDevice by_warps;
