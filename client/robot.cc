@@ -21,13 +21,12 @@
 #include "common/plan/plan_chooser.h"
 #include "common/plan/plan_evidence.h"
 #include "common/plan/profile.h"
+#include "common/plan/schedule.h"
 
 namespace cacheinf {
 namespace {
 
 using std::chrono::nanoseconds;
-
-constexpr size_t kLargestSchedule = size_t{64} << 20;
 
 // For a server's part in a refresh, until the caller may look around.
 constexpr nanoseconds kLongestWaitOfRefresh = std::chrono::milliseconds(5);

@@ -92,7 +92,7 @@ struct AnswerSamples {
   std::vector<double> read_ms;
 };
 
-// Rectangles over this share of a picture.
+// Rectangles over this share of a picture, at least.
 Mask SomePixels(double share, int height, int width, std::mt19937& random) {
   Mask mask(height, width);
   const double wanted = share * height * width;
@@ -101,9 +101,10 @@ Mask SomePixels(double share, int height, int width, std::mt19937& random) {
   const int rows = std::clamp(static_cast<int>(std::lround(side)), 1, height);
   const int columns = std::clamp(static_cast<int>(std::lround(side * side / rows)), 1, width);
   while (static_cast<double>(CountActive(mask)) < wanted) {
-    const int top = std::uniform_int_distribution<int>(1 - rows / 2, height - rows / 2)(random);
+    // Some reach beyond the picture, so that every pixel is as likely.
+    const int top = std::uniform_int_distribution<int>(-(rows / 2), height - 1 - rows / 2)(random);
     const int left =
-        std::uniform_int_distribution<int>(1 - columns / 2, width - columns / 2)(random);
+        std::uniform_int_distribution<int>(-(columns / 2), width - 1 - columns / 2)(random);
     SetRectangle({top, top + rows}, {left, left + columns}, mask);
   }
   return mask;

@@ -176,6 +176,9 @@ struct SolveCommand {
 
   Schedule Begin(const Profile& robot, const Profile& server) const {
     if (most_mbit < least_mbit) throw InputError("--most-mbit must be at least --least-mbit");
+    if (most_mbit == least_mbit && bandwidths > 2) {
+      throw InputError("--least-mbit and --most-mbit are equal: set --bandwidths to 2 at most");
+    }
     CheckOverwriting({{"--robot-profile", profiles.robot}, {"--server-profile", profiles.server}},
                      {{"--out", out}});
     CheckWritable({{"--out", out}});
@@ -205,8 +208,9 @@ struct SolveCommand {
     check("--round-trip-ms", begun.round_trip_ms == asked.round_trip_ms);
     check("--server-queue-ms", begun.server_queue_ms == asked.server_queue_ms);
     check("--bandwidths", begun.mbit.size() == asked.mbit.size());
-    check("--least-mbit", begun.mbit.size() < 2 || begun.mbit[1] == asked.mbit[1]);
-    check("--most-mbit", begun.mbit.back() == asked.mbit.back());
+    // With two bandwidths the second is the most; one is no link.
+    check("--least-mbit", begun.mbit.size() < 3 || begun.mbit[1] == asked.mbit[1]);
+    check("--most-mbit", begun.mbit.size() < 2 || begun.mbit.back() == asked.mbit.back());
     check("--shares", begun.robot_work == asked.robot_work);
   }
 

@@ -133,7 +133,8 @@ Schedule MakeSchedule(const Profile& robot, const Profile& server, size_t bandwi
   for (size_t i = 1; i < bandwidths; ++i) {
     const double place =
         bandwidths == 2 ? 1.0 : static_cast<double>(i - 1) / static_cast<double>(bandwidths - 2);
-    schedule.mbit.push_back(least_mbit * std::pow(most_mbit / least_mbit, place));
+    schedule.mbit.push_back(place == 1.0 ? most_mbit
+                                         : least_mbit * std::pow(most_mbit / least_mbit, place));
   }
   for (size_t i = 1; i <= shares; ++i) {
     const double place = static_cast<double>(i) / static_cast<double>(shares);

@@ -300,6 +300,8 @@ std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& pla
     ms.most = std::max(ms.most, *std::ranges::max_element(times.latency_ms));
     ms.least = std::min(ms.least, *std::ranges::min_element(times.latency_ms));
   }
+  ms.least = std::max(1e-3, ms.least);
+  ms.most = std::max(1e-3, ms.most);
   const std::set<size_t> shares = {0, schedule.robot_work.size() / 2,
                                    schedule.robot_work.size() - 1};
   const double width = static_cast<double>(shares.size()) * (kPanel + kMargin) + kMargin + 80;
@@ -320,8 +322,9 @@ std::string ToSvg(const Schedule& schedule, const std::vector<PlannerTimes>& pla
     for (size_t i = 0; i < planners.size(); ++i) {
       std::string points;
       for (size_t at = first; at < schedule.mbit.size(); ++at) {
-        points += fmt::format("{:.1f},{:.1f} ", mbit.At(std::max(mbit.least, schedule.mbit[at])),
-                              ms.At(planners[i].latency_ms[schedule.IndexOf(at, share, server)]));
+        points += fmt::format(
+            "{:.1f},{:.1f} ", mbit.At(std::max(mbit.least, schedule.mbit[at])),
+            ms.At(std::max(ms.least, planners[i].latency_ms[schedule.IndexOf(at, share, server)])));
       }
       text += fmt::format(
           "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", points,

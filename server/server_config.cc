@@ -115,6 +115,10 @@ LinkAddress ServerConfig::Address() const {
 void ServerConfig::Load(const ConfigOptions& options) {
   if (!options.file().empty()) {
     ReadJson(ReadFile(options.file(), kLargestFile), options.file(), Fields());
+    const std::filesystem::path folder = std::filesystem::path(options.file()).parent_path();
+    for (std::string* path : {&name_server, &key, &robots, &models, &dump_pictures}) {
+      if (!path->empty()) *path = (folder / *path).string();
+    }
   }
   options.Override(Fields());
   CheckBounds("configuration", Fields());

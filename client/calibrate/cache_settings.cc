@@ -145,6 +145,7 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point) {
 
 RobotConfig WithExactPolicy(RobotConfig base) {
   base.mode = RobotConfig::Mode::kCache;
+  base.track = 1;
   base.cache.policy = Policy::kExact;
   base.cache.geometry = Geometry::kNone;
   base.cache.change_scales.clear();

@@ -19,11 +19,6 @@ constexpr size_t kMegabyte = 1000000;
 // Returns what a replay needs anywhere: absolute paths, and no files but that dumped outputs are
 // outputs of the graph.
 RobotConfig ForReplay(RobotConfig config) {
-  const auto make_absolute = [](std::string& path) {
-    if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
-  };
-  make_absolute(config.model);
-  make_absolute(config.model_config.decoder.class_names_file);
   OutputConfig output;
   output.dump_outputs = std::move(config.output.dump_outputs);
   config.output = std::move(output);
@@ -31,6 +26,8 @@ RobotConfig ForReplay(RobotConfig config) {
   config.check = 0;
   config.against.clear();
   config.frames = 0;
+  config.ChangePaths(
+      [](const std::string& path) { return fs::absolute(path).lexically_normal().string(); });
   return config;
 }
 
@@ -66,6 +63,7 @@ Recorder::~Recorder() {
 }
 
 Verdict Recorder::Before(const Frame& frame, const Verdict& verdict) {
+  begun_ = frame.index;
   verdict_ = verdict;
   if (is_done()) {
     earlier_.clear();

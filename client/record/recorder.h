@@ -4,9 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -38,9 +40,12 @@ class Recorder {
   // to forget where a span begins.
   Verdict Before(const Frame& frame, const Verdict& verdict);
 
-  // Call for every answer while the robot still holds its outputs. Records a late answer, unless it
-  // is late because the recorder made the robot forget.
+  // Call for every answer to a frame that was begun, while the robot still holds its outputs.
+  // Records a late answer, unless it is late because the recorder made the robot forget.
   void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
+
+  // Whether it is the frame of the last Before.
+  bool HasBegun(const Frame& frame) const { return begun_ == frame.index; }
 
   // Adds the refresh that the robot did after the last answer.
   void KeepRefresh(const FrameDecision& refresh);
@@ -82,6 +87,7 @@ class Recorder {
   size_t current_bytes_ = 0;
   std::set<std::string> recorded_;  // reasons recorded in this span
   // Of the current frame.
+  std::optional<int64_t> begun_;
   Verdict verdict_;
   bool was_made_to_forget_ = false;
   bool waits_for_one_made_to_forget_ = false;

@@ -274,8 +274,9 @@ class Run final : public FrameObserver {
     summary_.AddMoved(answer);
   }
 
-  void KeepMoved(const Frame& /*frame*/, const Answer& answer) override {
+  void KeepMoved(const Frame& frame, const Answer& answer) override {
     summary_.AddOvertaken(answer);
+    if (recorder_ && recorder_->HasBegun(frame)) recorder_->Keep(frame, answer, robot_.robot());
   }
 
   void Publish(const Frame& frame, const Answer& answer) override {

@@ -113,8 +113,22 @@ bool IsFile(const std::string& source) {
   const bool is_number =
       std::ranges::all_of(source, [](unsigned char c) { return std::isdigit(c) != 0; });
   const bool is_generated = source == "generated" || source.starts_with("generated:");
-  return !is_number && !is_generated && source.find('!') == std::string::npos &&
-         source.find("://") == std::string::npos;
+  const bool is_pipeline =
+      source.find('!') != std::string::npos && source.find("appsink") != std::string::npos;
+  return !is_number && !is_generated && !is_pipeline && source.find("://") == std::string::npos;
+}
+
+// Of keys with commas between them, those that are files: others are hexadecimal digits.
+std::string ChangeKeys(const std::string& keys,
+                       const std::function<std::string(const std::string& path)>& changed) {
+  std::string all;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = keys.find(',', begin);
+    const std::string key = keys.substr(begin, end == std::string::npos ? end : end - begin);
+    const bool is_file = key.find_first_not_of("0123456789abcdef") != std::string::npos;
+    all += (begin == 0 ? "" : ",") + (is_file ? changed(key) : key);
+  }
+  return all;
 }
 
 // What a configuration with plans to choose from means where it says no mode.
@@ -364,8 +378,7 @@ void RobotConfig::ChangePaths(const std::function<std::string(const std::string&
         &server.name_server, &server.robot_key, &server.schedule}) {
     if (!path->empty()) *path = changed(*path);
   }
-  const bool is_key = server.server_key.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_key) server.server_key = changed(server.server_key);
+  server.server_key = ChangeKeys(server.server_key, changed);
   for (std::string& input : inputs) {
     const size_t value = input.find('=') + 1;  // 0: it only goes on with a list of numbers
     if (value > 0 && input.ends_with(".npy")) {

@@ -90,8 +90,7 @@ struct CostModel::Network {
   Curves active;
 
   Network(const Profile& robot, const Profile& server)
-      : profiles{robot, server}, table(robot.operators) {
-    CheckArePair(robot, server);
+      : profiles{(CheckArePair(robot, server), robot), server}, table(robot.operators) {
     int unkept_until = kPicture;
     for (int id = kPicture; id < count(); ++id) {
       if (id != kPicture) {

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -18,6 +20,7 @@ constexpr double kLargestNumber = 1e15;
 constexpr int64_t kMostRows = 1 << 16;
 constexpr int64_t kMostOperators = 1 << 20;
 constexpr size_t kMostPoints = 1 << 12;
+constexpr int64_t kMostTaps = int64_t{1} << 31;
 
 constexpr Whole kRows = {1, kMostRows};
 constexpr Whole kPadding = {-kMostRows, kMostRows};
@@ -25,6 +28,18 @@ constexpr Whole kTaps = {1, 1 << 10};
 // Milliseconds, bytes, watts.
 constexpr Real kAmount = {0, kLargestNumber, "a number, 0 or more", "a number, 0 or more"};
 constexpr Real kShare = {0, 1, "a number from 0 to 1", "a number from 0 to 1"};
+
+// All that windows read, row by row, which a plan has to look at.
+int64_t CountTaps(const std::vector<ProfiledOperator>& operators) {
+  int64_t taps = 0;
+  for (const ProfiledOperator& op : operators) {
+    for (const ProfiledOperator::Input& input : op.inputs) {
+      const AxisWindow& rows = input.rows;
+      taps += int64_t{rows.out_size} * rows.tile * rows.window.kernel;
+    }
+  }
+  return taps;
+}
 
 void VisitJudged(const char* agreement, const char* weight,
                  MaybeConst<JudgedAgreement> auto& judged, auto& visit) {
@@ -173,6 +188,8 @@ void VisitFields(MaybeConst<Profile> auto& profile, auto& visit) {
     VisitOperator(op, {profile.operators.data(), &op}, of_operator);
   });
   visit.Check(!profile.operators.empty(), "operators", "a list of at least one operator");
+  visit.Check(CountTaps(profile.operators) <= kMostTaps, "operators",
+              "operators of fewer rows and smaller windows");
 }
 
 std::string WinogradText(const Profile& profile) {

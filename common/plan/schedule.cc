@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kScheduleFormat = "cacheinf schedule";
 constexpr const char* kSolveAgain = "solve it again (cacheinf-schedule solve)";
-constexpr uint64_t kLargestSchedule = uint64_t{64} << 20;
 constexpr size_t kMostSteps = 1000;  // steps of an axis
 constexpr size_t kMostBuckets = 1 << 20;
 constexpr int64_t kLastOperator = 1 << 20;
@@ -45,7 +44,8 @@ AxisPlace PlaceOn(const std::vector<double>& steps, double value, const auto& sc
   const auto step = static_cast<size_t>(next - steps.begin()) - 1;
   if (next == steps.end()) return {step, 0.0};
   const double begin = scale(steps[step]);
-  return {step, (scale(value) - begin) / (scale(*next) - begin)};
+  const double whole = scale(*next) - begin;
+  return {step, whole > 0 ? (scale(value) - begin) / whole : 0.0};
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ struct Schedule {
   Found Lookup(const Situation& situation) const;
 };
 
+// In bytes.
+inline constexpr uint64_t kLargestSchedule = uint64_t{256} << 20;
+
 // One JSON object. Loading throws InputError, which names the file and says what to do, for a
 // schedule that is damaged, of another version, or not solved to the end. `may_lack` allows
 // unsolved buckets.

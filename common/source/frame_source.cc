@@ -97,7 +97,8 @@ std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& cl
     const auto open = [number = std::stoi(spec), &clock] { return OpenCamera(number, clock); };
     return OpenLive("camera " + spec, open, clock, patience);
   }
-  if (spec.find('!') != std::string::npos) {
+  std::error_code error;
+  if (spec.find('!') != std::string::npos && !fs::exists(spec, error)) {
     const auto open = [spec, &clock] { return OpenPipeline(spec, clock); };
     return HasEnd(spec) ? open()
                         : OpenLive(fmt::format("pipeline \"{}\"", spec), open, clock, patience);
@@ -110,7 +111,6 @@ std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& cl
   if (scheme == "http" || scheme == "https") return OpenFromWeb(spec, clock, patience);
   if (!scheme.empty()) return OpenVideo(spec);
 
-  std::error_code error;
   const fs::file_status status = fs::status(spec, error);
   if (!fs::exists(status)) throw InputError(fmt::format("source {}: no such file or folder", spec));
   if (fs::is_directory(status)) return OpenFolder(spec);

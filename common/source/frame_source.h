@@ -41,6 +41,8 @@ class FrameSource {
 
   virtual int64_t skipped() const = 0;
   virtual bool is_live() const = 0;
+  // Whether Next may wait for as long as others like.
+  virtual bool may_block() const { return is_live(); }
 
   // Whether frames are tensors.
   virtual bool has_tensors() const = 0;

@@ -23,8 +23,9 @@ class Reader {
     return reader;
   }
 
-  // Waits until the source is open. Returns whether it is live, or else takes it, if there is one.
-  bool IsLive(const std::function<bool()>& is_over, std::unique_ptr<FrameSource>* record) {
+  // Waits until the source is open. Returns whether it may block, or else takes it, if there is
+  // one.
+  bool MayBlock(const std::function<bool()>& is_over, std::unique_ptr<FrameSource>* record) {
     std::unique_lock lock(mutex_);
     if (!Wait(lock, is_over)) has_changed_.wait_for(lock, kGoodbye, [this] { return is_done_; });
     if (!is_done_) {
@@ -33,10 +34,10 @@ class Reader {
     }
     Rethrow();
     *record = std::move(record_);
-    return is_live_;
+    return may_block_;
   }
 
-  // REQUIRES: a live source, which is open.
+  // REQUIRES: a source that may block, which is open.
   std::optional<Frame> Next(const std::function<bool()>& is_over) {
     std::unique_lock lock(mutex_);
     is_done_ = false;
@@ -55,6 +56,7 @@ class Reader {
     has_changed_.wait_for(lock, kGoodbye, [this] { return is_closed_; });
   }
 
+  bool is_live() const { return is_live_; }
   bool has_tensors() const { return has_tensors_; }
   double frame_rate() const { return frame_rate_; }
   int64_t skipped() {
@@ -67,8 +69,9 @@ class Reader {
     std::unique_ptr<FrameSource> source;
     Do([&] { source = open(); });
     std::unique_lock lock(mutex_);
-    is_live_ = source && source->is_live();
-    if (is_live_) {
+    may_block_ = source && source->may_block();
+    if (may_block_) {
+      is_live_ = source->is_live();
       has_tensors_ = source->has_tensors();
       frame_rate_ = source->frame_rate();
       skipped_ = source->skipped();
@@ -135,6 +138,7 @@ class Reader {
   std::exception_ptr error_;
   int64_t skipped_ = 0;
   // Once the source is open.
+  bool may_block_ = false;
   bool is_live_ = false;
   bool has_tensors_ = false;
   double frame_rate_ = 0;
@@ -150,7 +154,7 @@ class InterruptibleSource final : public FrameSource {
 
   std::optional<Frame> Next() override { return reader_->Next(is_over_); }
   int64_t skipped() const override { return reader_->skipped(); }
-  bool is_live() const override { return true; }
+  bool is_live() const override { return reader_->is_live(); }
   bool has_tensors() const override { return reader_->has_tensors(); }
   double frame_rate() const override { return reader_->frame_rate(); }
 
@@ -166,7 +170,7 @@ std::unique_ptr<FrameSource> OpenInterruptibly(std::function<std::unique_ptr<Fra
   const std::shared_ptr<Reader> reader = Reader::Begin(std::move(open));
   std::unique_ptr<FrameSource> record;
   try {
-    if (!reader->IsLive(is_over, &record)) {
+    if (!reader->MayBlock(is_over, &record)) {
       if (record) reader->Leave();
       return record;
     }

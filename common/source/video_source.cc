@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <opencv2/core.hpp>
 #include <opencv2/videoio.hpp>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,8 +31,9 @@ constexpr int kLongestSilenceMs = 15000;
 class VideoSource final : public FrameSource {
  public:
   // `clock` stamps the frames; null: the record's own times do.
-  VideoSource(std::string name, std::unique_ptr<VideoReader> reader, const Clock* clock)
-      : name_(std::move(name)), reader_(std::move(reader)), clock_(clock) {
+  VideoSource(std::string name, std::unique_ptr<VideoReader> reader, const Clock* clock,
+              bool is_pipe = false)
+      : name_(std::move(name)), reader_(std::move(reader)), clock_(clock), is_pipe_(is_pipe) {
     if (!reader_->is_open()) throw AbsentSource(fmt::format("{}: cannot be opened", name_));
     frame_rate_ = Property(cv::CAP_PROP_FPS);
     stated_frames_ = clock_ == nullptr ? Property(cv::CAP_PROP_FRAME_COUNT) : 0;
@@ -45,6 +48,7 @@ class VideoSource final : public FrameSource {
 
   int64_t skipped() const override { return skipped_; }
   bool is_live() const override { return clock_ != nullptr; }
+  bool may_block() const override { return is_live() || is_pipe_; }
   bool has_tensors() const override { return false; }
   double frame_rate() const override { return frame_rate_; }
 
@@ -108,6 +112,7 @@ class VideoSource final : public FrameSource {
   std::string name_;
   std::unique_ptr<VideoReader> reader_;
   const Clock* clock_;
+  bool is_pipe_;
   double frame_rate_ = 0;
   double stated_frames_ = 0;
   int64_t next_index_ = 0;
@@ -167,9 +172,11 @@ void RefuseUnknownOrder(const std::string& pipeline) {
 }  // namespace
 
 std::unique_ptr<FrameSource> OpenVideo(const std::string& path_or_address) {
-  return std::make_unique<VideoSource>(fmt::format("video {}", path_or_address),
-                                       QuietOpenCvFiles().open(path_or_address, cv::CAP_FFMPEG, {}),
-                                       nullptr);
+  std::error_code error;
+  return std::make_unique<VideoSource>(
+      fmt::format("video {}", path_or_address),
+      QuietOpenCvFiles().open(path_or_address, cv::CAP_FFMPEG, {}), nullptr,
+      /*is_pipe=*/std::filesystem::is_fifo(path_or_address, error));
 }
 
 std::unique_ptr<FrameSource> OpenStream(const std::string& address, const Clock& clock) {

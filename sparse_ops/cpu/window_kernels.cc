@@ -127,6 +127,7 @@ void Blend(const float* above, const float* below, const float* weights, int cha
   });
 }
 
+// A single tap weighs 1, and is a sum already: another product would lose the sign of zero.
 void Interpolate(const float* image, int64_t row_stride, int64_t pixel_stride,
                  const ResizeTaps& rows, const ResizeTaps& columns, int channels, float* out) {
   if (rows.count == 2 && columns.count == 1) {
@@ -141,9 +142,9 @@ void Interpolate(const float* image, int64_t row_stride, int64_t pixel_stride,
       Floats row_sum = hn::Zero(FloatTag());
       for (int j = 0; j < columns.count; ++j) {
         const Floats x = LoadFirst(row + columns.index[j] * pixel_stride, count);
-        row_sum = Fma(x, hn::Set(FloatTag(), columns.weight[j]), row_sum);
+        row_sum = columns.count == 1 ? x : Fma(x, hn::Set(FloatTag(), columns.weight[j]), row_sum);
       }
-      sum = Fma(row_sum, hn::Set(FloatTag(), rows.weight[i]), sum);
+      sum = rows.count == 1 ? row_sum : Fma(row_sum, hn::Set(FloatTag(), rows.weight[i]), sum);
     }
     StoreFirst(sum, out + c, count);
   });

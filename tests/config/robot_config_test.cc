@@ -244,11 +244,24 @@ TEST_F(ConfigPathsTest, StartAtTheFilesFolder) {
   EXPECT_EQ(config.output.summary, "/s.json");
   EXPECT_EQ(config.server.schedule, Path("plans/s.json"));
   EXPECT_EQ(config.record.folder, "") << "names nothing";
+  const auto loaded = [&](const char* key, const std::string& text) {
+    WriteText("robot.json", fmt::format(R"({{{}: "{}"}})", key, text));
+    return LoadRobotConfig(Path("robot.json"));
+  };
   for (const char* source :
        {"2", "rtsp://camera/1", "generated", "generated:seed=7", "v ! appsink"}) {
-    WriteText("robot.json", fmt::format(R"({{"source": "{}"}})", source));
-    EXPECT_EQ(LoadRobotConfig(Path("robot.json")).source, source);
+    EXPECT_EQ(loaded("\"source\"", source).source, source);
   }
+  EXPECT_EQ(loaded("\"source\"", "Go!.mp4").source, Path("Go!.mp4"));
+  const auto keys = [&](const std::string& text) {
+    WriteText("robot.json", fmt::format(R"({{"server": {{"address": "tcp://a:1,tcp://b:1",
+      "robot_key": "r.key", "server_key": "{}"}}}})",
+                                        text));
+    return LoadRobotConfig(Path("robot.json")).server.server_key;
+  };
+  EXPECT_EQ(keys("a.pub,b.pub"), Path("a.pub") + "," + Path("b.pub"));
+  EXPECT_EQ(keys(std::string(64, '8') + ",b.pub"), std::string(64, '8') + "," + Path("b.pub"));
+  EXPECT_EQ(keys(std::string(64, '8')), std::string(64, '8'));
 }
 
 TEST_F(ConfigPathsTest, AreWrittenSoThatTheyAreFoundFromAnywhere) {

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/testing/command.h"
+#include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 
 namespace cacheinf {
@@ -55,6 +57,20 @@ INSTANTIATE_TEST_SUITE_P(All, ProgramTest,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+class ServerConfigTest : public FolderTest {};
+
+TEST_F(ServerConfigTest, PathsStartAtTheFilesFolder) {
+  WriteText("server.json", R"({"listen": "mpi", "models": "models", "dump_pictures": "/seen"})");
+  const CommandResult printed =
+      RunCommand({ProgramPath("cacheinf-server"), "--config", Path("server.json"), "--name-server",
+                  "here", "--print-config"});
+  EXPECT_EQ(printed.exit_code, 0) << printed.error;
+  const auto config = nlohmann::json::parse(printed.out);
+  EXPECT_EQ(config["models"], Path("models"));
+  EXPECT_EQ(config["dump_pictures"], "/seen");
+  EXPECT_EQ(config["name_server"], "here") << "as the command line says it";
+}
 
 TEST(ProfileProgramTest, DescribesTheMachine) {
   const CommandResult result = RunProgram("cacheinf-profile", {"machine"});

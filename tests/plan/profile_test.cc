@@ -186,6 +186,15 @@ TEST(ProfileTest, RefusesWhatIsWrong) {
       {"rows", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["out"] = 9; }},
       {"stride", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["stride"] = 0; }},
       {"tile", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["tile"] = 0; }},
+      {"operators",
+       [&](Json& json) {
+         for (size_t i = 0; i < json["operators"].size(); ++i) {
+           Json& rows = op(json, i)["inputs"][0]["rows"];
+           rows["out"] = op(json, i)["rows"] = 1 << 16;
+           if (i > 0) rows["in"] = 1 << 16;
+           rows["kernel"] = 1 << 16;
+         }
+       }},
       {"kind", [&](Json& json) { op(json, 0)["inputs"][0]["rows"]["kind"] = "odd"; }},
       {"x",
        [&](Json& json) {

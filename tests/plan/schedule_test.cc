@@ -46,6 +46,10 @@ TEST(Schedule, LooksUpTheNearestPlansAndLatencyBetweenThem) {
   EXPECT_EQ(schedule.Lookup(situation).bucket, 17U);
   situation = {0.5, 0.5, 4, 0, 0};
   EXPECT_EQ(schedule.Lookup(situation).bucket, 0U);
+  Schedule edited = schedule;
+  edited.mbit[1] = 1e-10;
+  situation = {0, 0, 4, 0, 0};
+  EXPECT_EQ(edited.Lookup(situation).latency_ms, edited.buckets[0].latency_ms);
 }
 
 TEST(Schedule, IsOfItsProfiles) {

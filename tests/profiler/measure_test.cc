@@ -25,10 +25,10 @@ constexpr int kHeight = 48;
 constexpr int kWidth = 64;
 
 // A convolution at full size, one at half size, and a mean over everything.
-std::shared_ptr<const Graph> SmallNetwork() {
+std::shared_ptr<const Graph> SmallNetwork(int height = kHeight) {
   Graph graph;
   graph.name = "small";
-  graph.picture = {kWidth, kHeight};
+  graph.picture = {kWidth, height};
   const auto add_conv = [&](const char* name, ValueId map, int64_t in, int64_t out, int stride) {
     op::Conv conv;
     conv.spec.rows = conv.spec.columns = {3, stride, 1, 1, 1};
@@ -37,7 +37,7 @@ std::shared_ptr<const Graph> SmallNetwork() {
     for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01f * static_cast<float>(i % 7);
     return graph.AddOne(name, conv, {map, graph.AddConstant("w", {shape, std::move(weights)})});
   };
-  const ValueId image = graph.AddInput("image", {1, 3, kHeight, kWidth});
+  const ValueId image = graph.AddInput("image", {1, 3, height, kWidth});
   const ValueId half = add_conv("half", add_conv("full", image, 3, 4, 1), 4, 4, 2);
   const ValueId mean = graph.AddOne("mean", op::Reduce{ReduceKind::kMean, {2, 3}, false}, {half});
   graph.outputs = {half, mean};
@@ -154,6 +154,15 @@ TEST(MeasureTest, FillsAProfile) {
   EXPECT_GT(profile.p95_error, 0.0);
   const std::string text = ToJsonText(profile);
   EXPECT_EQ(ToJsonText(ParseProfile(text, "p.json")), text);
+}
+
+TEST(MeasureTest, PicturesOfOneRowAreMeasuredToo) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.seconds = 0;
+  measurement.clips = {MovingStrip(/*height=*/1)};
+  const Profile profile =
+      Measure(SmallNetwork(1), std::make_unique<ReferenceBackend>(), measurement, SteadyClock());
+  EXPECT_EQ(profile.operators.size(), 3u);
 }
 
 // On a busy machine times may say otherwise, but not every time.

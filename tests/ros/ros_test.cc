@@ -42,6 +42,12 @@ TEST_F(RosTest, SendsAnImageThroughANodeInCpp) {
 #endif
 }
 
+TEST_F(RosTest, TheLaunchFilePassesOnWhatIsGiven) {
+  Process python({"python3", SourceFolder() / "tests" / "ros" / "launch_files.py",
+                  SourceFolder() / "client" / "ros" / "ros2" / "launch" / "robot.launch.py"});
+  EXPECT_EQ(python.Wait(30s), 0) << python.output();
+}
+
 #ifdef CACHEINF_ROS_PYTHON
 class NodeTest : public FolderTest, public testing::WithParamInterface<const char*> {};
 

@@ -205,6 +205,19 @@ TEST_F(ScheduleTool, GoesOnOnlyWithWhatWasBegun) {
   }
   EXPECT_EQ(Run("solve", {"--out", schedule, "--resume", "--planner", "ds"}).exit_code, 0);
   EXPECT_EQ(LoadSchedule(schedule).planner, "ds");
+
+  // 100 / .3 is no exact number.
+  std::filesystem::remove(schedule);
+  std::vector<std::string> other = begin;
+  other.insert(other.end(), {"--least-mbit", "0.3", "--most-mbit", "100"});
+  ASSERT_EQ(Run("solve", other).exit_code, 0);
+  EXPECT_EQ(Run("solve", {"--out", schedule, "--resume", "--most-mbit", "100"}).exit_code, 0);
+}
+
+TEST_F(ScheduleTool, RefusesBandwidthsThatNobodyCouldLoad) {
+  ExpectOneSentence(
+      Run("solve", {"--out", Path("s.json"), "--least-mbit", "50", "--most-mbit", "50"}),
+      "--bandwidths");
 }
 
 TEST_F(ScheduleTool, ValidatesEnergyAsWell) {

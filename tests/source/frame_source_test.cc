@@ -148,8 +148,11 @@ TEST_F(FrameSourceTest, RefusesAFolderWithoutAnyGoodPicture) {
 
 TEST_F(FrameSourceTest, ReadsOnePictureAsAVideoOfOneFrame) {
   WritePicture("0.png", 8, 6, 5);
-  auto source = Open(Path("0.png"));
-  EXPECT_EQ(ReadAll(*source).size(), 1u);
+  WritePicture("Go!.png", 8, 6, 5);  // no pipeline
+  for (const char* name : {"0.png", "Go!.png"}) {
+    auto source = Open(Path(name));
+    EXPECT_EQ(ReadAll(*source).size(), 1u) << name;
+  }
 }
 
 TEST_F(FrameSourceTest, ReadsTensorsAndSkipsBrokenOnes) {

@@ -23,6 +23,7 @@ struct Stage {
   std::atomic<bool> is_silent = false;
   std::atomic<bool> is_over = false;
   std::atomic<int> closed = 0;
+  std::atomic<bool> is_pipe = false;  // what is no camera may block, too
 
   void Wait() const {
     while (is_silent) std::this_thread::sleep_for(milliseconds(1));
@@ -33,7 +34,9 @@ struct Stage {
 class Camera final : public FrameSource {
  public:
   Camera(std::shared_ptr<Stage> stage, bool is_live, bool breaks)
-      : stage_(std::move(stage)), is_live_(is_live), breaks_(breaks) {}
+      : stage_(std::move(stage)), is_live_(is_live), breaks_(breaks) {
+    may_block_ = is_live || stage_->is_pipe;
+  }
   ~Camera() override { ++stage_->closed; }
   Camera(const Camera&) = delete;
   Camera& operator=(const Camera&) = delete;
@@ -48,6 +51,7 @@ class Camera final : public FrameSource {
   }
   int64_t skipped() const override { return 10 + next_; }
   bool is_live() const override { return is_live_; }
+  bool may_block() const override { return may_block_; }
   bool has_tensors() const override { return false; }
   double frame_rate() const override { return 30; }
 
@@ -55,6 +59,7 @@ class Camera final : public FrameSource {
   const std::shared_ptr<Stage> stage_;
   const bool is_live_;
   const bool breaks_;
+  bool may_block_;
   int64_t next_ = 0;
 };
 
@@ -96,6 +101,18 @@ TEST_F(InterruptibleSourceTest, GivesWhatTheSourceGives) {
     }
     EXPECT_EQ(stage_->closed, closed + 1);
   }
+}
+
+TEST_F(InterruptibleSourceTest, APipeIsARecordThatKeepsNobodyFromEnding) {
+  stage_->is_pipe = true;
+  const auto source = Open(/*is_live=*/false);
+  EXPECT_FALSE(source->is_live());
+  EXPECT_EQ(source->Next().value().index, 0);
+  stage_->is_silent = true;
+  std::thread end = End();
+  EXPECT_FALSE(source->Next());
+  end.join();
+  stage_->is_silent = false;
 }
 
 TEST_F(InterruptibleSourceTest, ThrowsWhatTheSourceThrows) {

@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -92,6 +93,26 @@ void AddResizes(Table& table) {
   }
 }
 
+void AddResizeOfDenormals(Table& table) {
+  table.Add("resize_1_of_denormals", [](CaseMemory& memory) {
+    memory.Pack();  // then columns are joined
+    ResizeArgs args{.spec = {.kind = ResizeSpec::Kind::kLinear,
+                             .coordinates = ResizeSpec::Coordinates::kAlignCorners,
+                             .out_height = 5,
+                             .out_width = 9},
+                    .input = AsImage(memory.Map({1, 1, 2, 5})),
+                    .output = AsImage(memory.OutputMap({1, 1, 5, 9}))};
+    // Halves and quarters of them are zeros that keep the sign.
+    for (int y = 0; y < 2; ++y) {
+      for (int x = 0; x < 5; ++x) {
+        *const_cast<float*>(args.input.Pixel(0, y, x)) =
+            static_cast<float>(y - 2) * std::numeric_limits<float>::denorm_min();
+      }
+    }
+    return args;
+  });
+}
+
 void AddBlocks(Table& table) {
   for (const BlockOrder order : {BlockOrder::kRowsFirst, BlockOrder::kChannelsFirst}) {
     for (const int block : {2, 3}) {
@@ -114,6 +135,7 @@ void AddBlocks(Table& table) {
 void AddWindows(Table& table) {
   AddPools(table);
   AddResizes(table);
+  AddResizeOfDenormals(table);
   AddBlocks(table);
 }
 

@@ -65,8 +65,11 @@ TEST(CacheSettingsTest, EveryPointOfTheSpaceIsAConfigurationThatReadsAgain) {
     const std::string text = WriteJson(config.Fields());
     EXPECT_EQ(WriteJson(ParseRobotConfig(text, "written").Fields()), text);
   }
-  const RobotConfig exact = WithExactPolicy(SmallDemo());
+  RobotConfig tracking = SmallDemo();
+  tracking.track = 3;
+  const RobotConfig exact = WithExactPolicy(tracking);
   exact.Check();
+  EXPECT_EQ(exact.track, 1) << "tracked answers have no work of their own";
   EXPECT_EQ(exact.cache.policy, CacheConfig::Policy::kExact);
 }
 

@@ -208,6 +208,22 @@ TEST_F(RecordingTest, DenseRunsReplayBitForBit) {
   }
 }
 
+// Of what was tracked some frames have had their answer before they began.
+TEST_F(RecordingTest, FramesThatWaitedForSlowOnesReplayBitForBit) {
+  RobotConfig config = Moving();
+  config.source = "generated:seed=3,frames=90,width=160,height=120";
+  config.realtime = true;
+  config.track = 3;
+  config.deadline_ms = 10;
+  config.server.emulate = "40x";
+  EXPECT_GT(Run(config).overtaken, 0);
+  ASSERT_GE(Recordings().size(), 2u);
+  for (const fs::path& folder : Recordings()) {
+    const ReplayReport report = Replay(folder, clock_);
+    EXPECT_TRUE(report.agrees()) << folder << ": " << report.first_difference;
+  }
+}
+
 TEST_F(RecordingTest, EightBitNetworksReplayBitForBit) {
   const RobotConfig eight_bits = EightBitDemoConfig(96, 128, Path("eight.cacheinf"));
   for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {

@@ -30,7 +30,7 @@ TEST(ArithmeticTest, ANumberStandsForTheBits) {
       hash = (hash ^ bits) * 0x100000001b3;
     }
   }
-  EXPECT_EQ(hash, 0x29aba2043d6dd847u);
+  EXPECT_EQ(hash, 0x55ec28f48b8376b8u);
 }
 
 }  // namespace
