@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/link/mpi_pump.h"
@@ -155,14 +156,27 @@ void MpiWorld::Tell(int32_t number) {
   MPI_Request_free(&request);
 }
 
+// Lets go of wires that both ends have ended.
+void MpiWorld::DropEnded() {
+  std::vector<uint8_t> unread;
+  std::erase_if(closing_, [&unread](const std::unique_ptr<Wire>& wire) {
+    while (wire->incoming.Pop(&unread)) continue;
+    wire->pump.Pump();
+    const bool is_over = wire->pump.has_ended() && wire->pump.has_peer_ended();
+    return (is_over || !wire->pump.error().empty()) && wire->pump.Cancel();
+  });
+}
+
 std::unique_ptr<Link> MpiWorld::Connect() {
   const std::lock_guard lock(MpiMutex());
+  DropEnded();
   Tell(++links_);
   return std::make_unique<WorldLink>(shared_from_this(), server_, links_);
 }
 
 std::unique_ptr<Link> MpiWorld::Accept() {
   const std::lock_guard lock(MpiMutex());
+  DropEnded();
   for (;;) {
     if (hearing_ == MPI_REQUEST_NULL) {
       MPI_Irecv(heard_.data(), sizeof(heard_), MPI_BYTE, MPI_ANY_SOURCE, kNewsTag, MPI_COMM_WORLD,

@@ -38,6 +38,7 @@ class MpiWorld : public std::enable_shared_from_this<MpiWorld> {
 
   explicit MpiWorld(bool is_server);
   void Tell(int32_t number);
+  void DropEnded();
 
   const bool is_server_;
   int server_ = -1;  // its rank

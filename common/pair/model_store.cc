@@ -187,11 +187,13 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
     if (stop) throw InputError(kStopped);
     std::this_thread::sleep_for(kLookForStop);
   }
-  std::weak_ptr<const CompiledModel>& kept =
-      compiled_[{NameOf(model), settings.takes_fastest, settings.schemes}];
-  if (std::shared_ptr<const CompiledModel> compiled = kept.lock()) {
-    CheckTrust(compiled->graph(), is_trusted);
-    return compiled;
+  std::erase_if(compiled_, [](const auto& known) { return known.second.expired(); });
+  Key key = {NameOf(model), settings.takes_fastest, settings.schemes};
+  if (const auto known = compiled_.find(key); known != compiled_.end()) {
+    if (std::shared_ptr<const CompiledModel> compiled = known->second.lock()) {
+      CheckTrust(compiled->graph(), is_trusted);
+      return compiled;
+    }
   }
   Graph graph = Read(PathOf(model));
   CheckTrust(graph, is_trusted);
@@ -200,7 +202,7 @@ std::shared_ptr<const CompiledModel> ModelStore::Get(const message::Fingerprint&
   if (stop) throw InputError(kStopped);
   auto compiled = std::make_shared<const CompiledModel>(
       std::make_shared<const Graph>(std::move(graph)), make_backend_());
-  kept = compiled;
+  compiled_[std::move(key)] = compiled;
   return compiled;
 }
 

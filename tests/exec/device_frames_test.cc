@@ -7,9 +7,11 @@
 #include <ostream>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "common/backend/device/cuda_backend.h"
+#include "common/backend/host/cpu_backend.h"
 #include "common/exec/frame_decision.h"
 #include "common/exec/model_state.h"
 #include "common/exec/spreads.h"
@@ -99,6 +101,36 @@ TEST_F(DeviceFramesTest, AfterTheFirstAFrameIsOneGraphAndTheHostWaitsOnce) {
       SCOPED_TRACE(testing::Message() << "policy " << static_cast<int>(kind) << ", frame " << i);
       const Counts counts = CountsOf(state, clip_.ChangeSquare(8), policy);
       if (i > 0) expect_little(counts);
+    }
+  }
+}
+
+// Spreads are measured again now and then, and may lie where others lay.
+TEST_F(DeviceFramesTest, UnderNewSpreadsTheOutputIsTheFramesOwn) {
+  ModelBuilder net;
+  const ValueId x = net.Input({1, 3, kHeight, kWidth}, "picture");
+  const ValueId map = net.Conv(x, 8, 1);
+  const auto graph = std::make_shared<const Graph>(net.Finish({net.Conv(map, 4, 1)}));
+  const auto state_by = [&](std::unique_ptr<Backend> backend) {
+    return std::make_unique<ModelState>(
+        std::make_shared<const CompiledModel>(graph, std::move(backend)),
+        StateOptions{{}, Keep::kAll});
+  };
+  const auto on_device = state_by(MakeEmulatedCudaBackend(device_));
+  const auto on_cpu = state_by(std::make_unique<CpuBackend>());
+  const auto answer = [&](const FrameDecision& decision, const ChangePolicy& policy) {
+    on_cpu->Apply(decision, clip_.picture(), policy);
+    CountsOf(*on_device, decision, policy);
+    EXPECT_EQ(FirstDifference(Outputs(*on_cpu).front(), outputs_.front()), "");
+  };
+  answer(clip_.Whole(), {});
+  const auto spreads = std::make_shared<InverseSpreads>(MeasureSpreads(*on_cpu));
+  const ChangePolicy policy = {.kind = Kind::kChange, .threshold = 0.05f, .spreads = spreads};
+  for (int round = 0; round < 3; ++round) {
+    SCOPED_TRACE(round);
+    for (int i = 0; i < 3; ++i) answer(clip_.ChangeSquare(8), policy);
+    for (std::vector<float>& of_map : *spreads) {
+      for (float& spread : of_map) spread *= 2;
     }
   }
 }

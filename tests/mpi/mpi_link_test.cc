@@ -67,6 +67,14 @@ TEST(MpirunTest, OneServerHasManyRobotsAndTheyMayComeAgain) {
   EXPECT_EQ(CountOf("served", all.output()), 6U) << all.output();
 }
 
+TEST(MpirunTest, LinksThatHaveEndedKeepNoMemory) {
+  const std::string peer = ProgramPath("mpi_peer");
+  Process both(Mpirun({{"-n", "1", peer, "server", "mpi", "none", "20"},
+                       {"-n", "1", peer, "robot", "mpi", "none", "20", "25"}}),
+               MpirunEnvironment());
+  EXPECT_EQ(both.Wait(kLong), 0) << both.output();
+}
+
 TEST(MpirunTest, NeedsExactlyOneServer) {
   Process robots(Mpirun({{"-n", "2", ProgramPath("mpi_peer"), "robot", "mpi", "none", "1"}}),
                  MpirunEnvironment());

@@ -1,5 +1,7 @@
 #include <atomic>
 #include <iostream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "common/base/program.h"
 #include "common/link/mpi_link.h"
 #include "tests/link/exchange.h"
+#include "tests/testing/heap.h"
 
 // A robot or a server that only exchanges packets, for the tests of MPI.
 //
@@ -29,14 +32,30 @@ void ServeOne(std::unique_ptr<Link> link, int packets) {
   Say("left: " + FaultOf(link.get()));
 }
 
+// Links that have ended keep nothing, but for the last few.
+class Holdings {
+ public:
+  void Note(int links) {
+    if (links == kFew) before_ = HeapBytes();
+    if (links <= kFew || HeapBytes() < before_ + (size_t{12} << 20)) return;
+    throw std::runtime_error(std::to_string(links) + " links hold more memory than five");
+  }
+
+ private:
+  static constexpr int kFew = 5;
+  size_t before_ = 0;
+};
+
 int Serve(const LinkAddress& address, int packets) {
   const std::atomic<bool>& stop = StopOnSignals();
   MpiListener listener(address);
   Say("ready");
   std::vector<std::thread> sessions;
+  Holdings holdings;
   while (!stop && !listener.is_finished()) {
     std::unique_ptr<Link> link = listener.Accept(milliseconds(100));
     if (!link) continue;
+    holdings.Note(static_cast<int>(sessions.size()));
     Say("connected");
     sessions.emplace_back(ServeOne, std::move(link), packets);
   }
@@ -47,7 +66,9 @@ int Serve(const LinkAddress& address, int packets) {
 
 int Drive(const LinkAddress& address, int packets, int links) {
   MpiConnector connector(address);
+  Holdings holdings;
   for (int i = 0; i < links; ++i) {
+    holdings.Note(i);
     std::unique_ptr<Link> link;
     const auto until = steady_clock::now() + milliseconds(10000);
     while (!(link = connector.Poll())) {

@@ -40,6 +40,7 @@
 #include "tests/pair/message_seeds.h"
 #include "tests/pair/session_world.h"
 #include "tests/testing/by_winograd.h"
+#include "tests/testing/heap.h"
 #include "tests/testing/refusal.h"
 
 namespace cacheinf {
@@ -384,6 +385,27 @@ TEST_F(SessionTest, ARobotForWhichNothingIsLeftIsRefusedInASentence) {
             "no further thread or process can be had: raise their limit (ulimit -u)");
   EXPECT_EQ(told_if(lack(std::errc::too_many_files_open)),
             "no further file can be opened: raise the limit of files (ulimit -n)");
+}
+
+// Nor what is no longer used.
+TEST_F(SessionTest, AStoreKeepsNothingOfSchemesThatDoNotFit) {
+  if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
+  SessionWorld world(Yolo(), folder_);
+  world.Connect();
+  world.AnswerUntilReady();
+  const message::Fingerprint model = {PackChecksum({world.pack().data.get(), world.pack().size}),
+                                      world.pack().size};
+  const std::atomic<bool> stop = false;
+  message::Settings settings;
+  settings.schemes.assign(1 << 20, Scheme());
+  const auto ask = [&](size_t i) {
+    settings.schemes[i] = Scheme::kWinograd;
+    EXPECT_THROW((void)world.store().Get(model, settings, stop, true), InputError);
+  };
+  ask(0);
+  const size_t before = HeapBytes();
+  for (size_t i = 1; i < 30; ++i) ask(i);
+  EXPECT_LT(HeapBytes(), before + (size_t{5} << 20));
 }
 
 TEST_F(SessionTest, ModelsOfAKeyMakeRoomForOthersOfItAndForNobodyElses) {

@@ -64,6 +64,11 @@ INSTANTIATE_TEST_SUITE_P(
         ForeignCase{"mask", "return torch.where(x > 0.0, y, x * 2.0)"},
         ForeignCase{"integers", "return torch.gather(y, 3, torch.argmax(x, 3, True))"},
         ForeignCase{"type_of_integers", "return (y * 2.5).type_as(torch.argmax(x, 1, True))"},
+        ForeignCase{"moved_mask", "return x * ~((x > 0.0).unsqueeze(1).squeeze(1))"},
+        ForeignCase{"part_of_a_mask", "return torch.where((x > 0.0)[:, 0:1], y, y * 2.0)"},
+        ForeignCase{"either_of_masks", "return x * ((x > -1.0) + (x < 1.0))"},
+        ForeignCase{"to_other_type", "return (y * 2.5).to(torch.argmax(x, 1, True))"},
+        ForeignCase{"sum_of_integers", "return torch.sum(y * 3.0, [1], False, dtype=4)"},
         ForeignCase{"type_of_floats", "return torch.argmax(x, 1, True).type_as(y)"},
         ForeignCase{"kept_constant", "return torch.repeat_interleave(y, 2, 1)"}),
     [](const auto& info) { return std::string(info.param.name); });

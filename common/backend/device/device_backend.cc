@@ -360,15 +360,17 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   if (own.IsKnownEmpty(args.active)) return;
   Call& call = calls_[static_cast<size_t>(handle)];
   if (call.foreign) return RunForeign(*call.foreign, inputs, outputs, &own, args.active);
+  // First, as new spreads flush the queue, which then forgets what it touches.
+  const bool is_tested = args.has_test && call.call.is_local;
+  const cuda::SettleArgs test = is_tested ? TestOf(args, outputs[0], own) : cuda::SettleArgs();
   TouchAll(call, inputs, outputs, own.queue());
   Kernels kernels = {stream_->device(), own.queue(), call, scratch_.data(), &own, args.active};
   own.Count(args.active, args.weight);
   const cuda::Pixels pixels = call.call.is_local ? own.List(args.active) : cuda::Pixels();
-  if (!args.has_test || !call.call.is_local) {
+  if (!is_tested) {
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());
     return;
   }
-  const cuda::SettleArgs test = TestOf(args, outputs[0], own);
   if (call.conv && call.conv->CanTest()) {
     kernels.test = test;
     RunOperator(kernels, call.call, inputs, outputs, pixels, scratch_.data());

@@ -1,6 +1,7 @@
 #include "common/backend/device/device_queue.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "sparse_ops/cuda/emulated/device.h"
@@ -172,8 +173,11 @@ void DeviceQueue<Device>::ReserveToBring(size_t bytes) {
 template <class Device>
 const void* DeviceQueue<Device>::BringBytes(const void* values, size_t bytes) {
   if (brought_.size() + Aligned(bytes) > brought_to_.size()) {
+    // What is launched next may have said what it touches.
+    const auto touched = std::pair(begin_, end_);
     Flush();
     ReserveToBring(std::max(2 * brought_to_.size(), Aligned(bytes)));
+    std::tie(begin_, end_) = touched;
   }
   const size_t at = brought_.size();
   brought_.resize(at + Aligned(bytes));

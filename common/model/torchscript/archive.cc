@@ -37,6 +37,11 @@ std::shared_ptr<const std::string> MakeForeignArchive(
     }
     replaced[node.inputs()[i]] = value;
   }
+  // What it overwrites is somebody else's memory.
+  if (node.maybeSchema() != nullptr && node.schema().is_mutable()) {
+    torch::jit::Value*& target = replaced[node.inputs()[0]];
+    target = graph->insert(c10::aten::clone, {target});
+  }
   torch::jit::Node* clone = graph->insertNode(graph->createClone(
       const_cast<torch::jit::Node*>(&node),  // LibTorch does not change what it clones
       [&](torch::jit::Value* value) { return replaced.at(value); }));

@@ -35,6 +35,12 @@ bool Call::IsConcreteTensor(size_t i) const {
   return i < size() && arguments_[i].is_concrete() && arguments_[i].concrete.isTensor();
 }
 
+bool Call::IsTruth(size_t i) const {
+  if (IsConcreteTensor(i)) return arguments_[i].concrete.toTensor().scalar_type() == at::kBool;
+  return i < size() && arguments_[i].is_tensor() &&
+         importer_.TypeOf(arguments_[i].value) == at::kBool;
+}
+
 bool Call::IsNumber(size_t i) const {
   if (IsConcreteTensor(i)) return arguments_[i].concrete.toTensor().numel() == 1;
   return i < size() && arguments_[i].is_concrete() &&

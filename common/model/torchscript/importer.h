@@ -76,6 +76,7 @@ class Call {
   bool IsNone(size_t i) const;
   bool IsNumber(size_t i) const;  // a concrete number, or a concrete tensor of one element
   bool IsConcreteTensor(size_t i) const;
+  bool IsTruth(size_t i) const;  // a tensor of truth values
   int64_t Int(size_t i) const;
   double Double(size_t i) const;
   bool Bool(size_t i) const;
@@ -149,6 +150,8 @@ class Importer {
   Graph& graph() { return graph_; }
   std::string NameOf(const torch::jit::Node& node);
 
+  at::ScalarType TypeOf(ValueId value) const;  // as LibTorch sees it
+
  private:
   using Block = torch::jit::Block;
   using Node = torch::jit::Node;
@@ -193,7 +196,6 @@ class Importer {
   void AddOutputs(const Slot& slot, const std::string& name);
 
   const Slot& Find(const torch::jit::Value& value) const;
-  at::ScalarType TypeOf(ValueId value) const;  // as LibTorch sees it
   [[noreturn]] void Refuse(const Node& node, const std::string& why) const;
 
   std::vector<Shape> input_shapes_;

@@ -267,7 +267,10 @@ Result IndexSelect(Call& call) {
 Result Cat(Call& call) {
   const std::vector<ValueId> values = call.Values(0);
   if (values.empty()) return kStaysForeign;
-  if (values.size() == 1) return Slot::OfTensor(values[0]);
+  // A copy, which writes to its operand do not reach.
+  if (values.size() == 1) {
+    return call.Result(op::Reshape{call.graph().value(values[0]).shape}, values);
+  }
   const int axis = call.Axis(1, call.graph().value(values[0]).shape.size());
   return call.Result(op::Concat{axis}, values);
 }
@@ -293,16 +296,6 @@ Result Same(Call& call) { return call.arguments()[0]; }
 // dropout(x, p, train)
 Result Dropout(Call& call) { return call.Bool(2) ? kStaysForeign : Result(call.arguments()[0]); }
 
-// to(x, …, dtype, …): only between float types, or none named
-Result To(Call& call) {
-  const bool is_float = call.graph().value(call.Value(0)).type == DataType::kFloat32;
-  const auto index = call.ArgumentIndex("dtype");
-  if (!index) return is_float ? Result(call.arguments()[0]) : kStaysForeign;
-  if (call.IsNone(*index)) return call.arguments()[0];
-  const auto type = static_cast<at::ScalarType>(call.Int(*index));
-  return is_float && type == at::kFloat ? Result(call.arguments()[0]) : kStaysForeign;
-}
-
 // type_as(x, other): only between float types
 Result TypeAs(Call& call) {
   const auto is_float = [&call](size_t i) {
@@ -312,6 +305,21 @@ Result TypeAs(Call& call) {
     return call.graph().value(call.Value(i)).type == DataType::kFloat32;
   };
   return is_float(0) && is_float(1) ? Result(call.arguments()[0]) : kStaysForeign;
+}
+
+// to(x, …, dtype, …) or to(x, other, …): only between float types, or none named
+Result To(Call& call) {
+  if (call.ArgumentIndex("other") && TypeAs(call) == kStaysForeign) return kStaysForeign;
+  const bool is_float = call.graph().value(call.Value(0)).type == DataType::kFloat32;
+  const auto dtype = call.ArgumentIndex("dtype");
+  const bool is_named = dtype && !call.IsNone(*dtype);
+  const bool becomes_float =
+      is_float && (!is_named || static_cast<at::ScalarType>(call.Int(*dtype)) == at::kFloat);
+  if (!becomes_float && (is_named || !dtype)) return kStaysForeign;
+  if (const auto copy = call.ArgumentIndex("copy"); copy && call.Bool(*copy)) {
+    return call.Result(op::Reshape{call.ShapeOf(0)});
+  }
+  return call.arguments()[0];
 }
 
 constexpr NamedConverter kMoving[] = {

@@ -285,6 +285,7 @@ Result Divide(Call& call) {
 template <BinaryKind kKind>
 Result AddScaled(Call& call) {
   if (call.size() > 3) return kStaysForeign;
+  if (call.IsTruth(0) && call.IsTruth(1)) return kStaysForeign;  // which it combines
   ValueId right = call.Value(1);
   if (call.size() == 3 && call.Double(2) != 1.0) {
     right = call.Emit(op::Binary{BinaryKind::kMultiply, {}}, {right, call.Scalar(call.Double(2))});
@@ -450,6 +451,9 @@ Slot EmitReduce(Call& call, ReduceKind kind, const std::vector<int64_t>& axes, b
 template <ReduceKind kKind>
 Result Reduce(Call& call) {
   if (call.ShapeOf(0).empty()) return kStaysForeign;
+  if (const auto dtype = call.ArgumentIndex("dtype"); dtype && !call.IsNone(*dtype)) {
+    if (static_cast<at::ScalarType>(call.Int(*dtype)) != at::kFloat) return kStaysForeign;
+  }
   const bool over_all = call.size() <= 2;
   if (over_all || call.IsNone(1)) return EmitReduce(call, kKind, {}, !over_all && call.Bool(2));
   return EmitReduce(call, kKind, call.Ints(1), call.Bool(2));

@@ -165,6 +165,13 @@ const Slot& Importer::Find(const torch::jit::Value& value) const {
 at::ScalarType Importer::TypeOf(ValueId value) const {
   const auto found = foreign_types_.find(value);
   if (found != foreign_types_.end()) return found->second;
+  if (const OpId producer = graph_.value(value).producer; producer != kNone) {
+    const Operator& op = graph_.operators[static_cast<size_t>(producer)];
+    const bool moves_numbers = op.As<op::Reshape>() != nullptr || op.As<op::Permute>() != nullptr ||
+                               op.As<op::Slice>() != nullptr || op.As<op::Gather>() != nullptr ||
+                               op.As<op::Expand>() != nullptr;
+    if (moves_numbers) return TypeOf(op.inputs[0]);
+  }
   return graph_.value(value).type == DataType::kInt64 ? at::kLong : at::kFloat;
 }
 
@@ -468,6 +475,11 @@ void Importer::RunAtenCall(const Node& node, std::vector<Slot> arguments) {
   const bool writes = node.maybeSchema() != nullptr && node.schema().is_mutable();
   if (writes && !in_place) Refuse(node, "changes a tensor in place in a way that is not supported");
   RunForeign(node, arguments);
+  if (!in_place && !arguments.empty()) {
+    for (const torch::jit::Value* output : node.outputs()) {
+      NoteViews(node, arguments[0], slots_[output]);
+    }
+  }
   if (in_place) {
     const ValueId value = Find(*node.output()).value;
     slots_[node.output()] = Slot::OfTensor(Overwrite(node, arguments[0], value));

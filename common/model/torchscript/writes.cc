@@ -24,6 +24,14 @@ bool MayCopy(const torch::jit::Node& node) {
   return name == "reshape" || name == "reshape_as" || name == "flatten" || name == "contiguous";
 }
 
+// Whether it asks for another order in memory, into which it copies unless that is there already.
+bool AsksForAnOrder(const torch::jit::Node& node) {
+  if (!node.hasNamedInput("memory_format")) return false;
+  const auto format = torch::jit::toIValue(node.namedInput("memory_format"));
+  return format && format->isInt() &&
+         format->toInt() > static_cast<int64_t>(at::MemoryFormat::Preserve);
+}
+
 bool Mentions(const Slot& slot, ValueId value) {
   if (slot.is_tensor()) return slot.value == value;
   return std::any_of(slot.elements.begin(), slot.elements.end(),
@@ -126,12 +134,16 @@ bool Importer::RunListWrite(const Node& node, const std::vector<Slot>& arguments
 
 void Importer::NoteViews(const Node& node, const Slot& source, Slot& result) {
   if (!source.is_tensor()) return;
-  const bool is_copy = node.kind() == c10::aten::clone ||
-                       (node.kind() == c10::aten::contiguous && !LiesInOrder(source.value));
-  if (is_copy && result.is_tensor() && result.value == source.value) {
+  const bool may_be_copy = AsksForAnOrder(node);
+  const bool is_copy =
+      node.kind() == c10::aten::clone ||
+      (node.kind() == c10::aten::contiguous && !may_be_copy && !LiesInOrder(source.value)) ||
+      (node.kind() == c10::aten::to && result.is_tensor() && result.value != source.value);
+  if ((is_copy || may_be_copy) && result.is_tensor() && result.value == source.value) {
     // A separate value, so that a write to one leaves the other alone.
-    const Shape& shape = graph_.value(source.value).shape;
+    const Shape shape = graph_.value(source.value).shape;
     result.value = graph_.AddOne(NameOf(node), op::Reshape{shape}, {source.value});
+    if (!is_copy) views_[result.value] = {source.value, /*is_certain=*/false};
     return;
   }
   if (is_copy || !GivesView(node)) return;
