@@ -187,7 +187,10 @@ void FrameExecutor::DecideHere() {
 }
 
 void FrameExecutor::Begin() {
-  if (last_.kind != Plan::Kind::kRemote) return BeginHere();
+  if (last_.kind != Plan::Kind::kRemote) {
+    if (remote_) (void)remote_->GiveUp();  // on a frame that threw
+    return BeginHere();
+  }
   executing_ = Plan::Kind::kRemote;
   give_up_at_ = GiveUpAt(patience_, due_);
   // Where the robot alone is later still, what the server answers is of use until then.
@@ -384,6 +387,8 @@ void FrameExecutor::LeaveStandby() {
 
 bool FrameExecutor::BeginRefresh(const PictureView& picture, const Verdict& verdict) {
   if (!last_.work) return false;  // nothing of this frame is kept
+  // Nothing will be reused, so nothing gets old; and the level stays that of the frame.
+  if (plan_.kind == Plan::Kind::kSplit && !plan_.keeps) return false;
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
   if (decision == nullptr) return false;

@@ -340,6 +340,11 @@ AnswerReader::Rows AnswerReader::ReadRows(const FrameOutputs& outputs) {
       for (size_t k = 0; k < 4; ++k) {
         row[k] *= static_cast<float>(k % 2 == 0 ? picture.width : picture.height);
       }
+      float* point = row + kBoxNumbers;
+      for (int k = 0; k < head_.keypoints; ++k, point += head_.keypoint_numbers) {
+        point[0] *= static_cast<float>(picture.width);
+        point[1] *= static_cast<float>(picture.height);
+      }
     }
   }
   return rows;

@@ -125,7 +125,7 @@ std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured) {
 ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured) {
   ReuseSettings settings = configured;
   if (level >= SafetyLevel::kShorterExpiry) ShortenExpiry(settings);
-  if (level >= SafetyLevel::kSafer) MakeSafer(settings);
+  if (level == SafetyLevel::kSafer) MakeSafer(settings);
   if (level == SafetyLevel::kDense) settings.flush = 1;
   return settings;
 }

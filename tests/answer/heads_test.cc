@@ -228,6 +228,31 @@ TEST(HeadsTest, KeypointsBesideTheirBoxesContradictTheirDecoder) {
   EXPECT_EQ(contradiction(90, 0, 9), "") << "none can be seen";
 }
 
+TEST(HeadsTest, KeypointsAreSharesOfThePictureAsTheirBoxesAre) {
+  const auto points = [](const Thing& thing) {
+    return std::vector<double>{thing.x, thing.y, 0.75};
+  };
+  const HeadOutput in_pixels = DecodedRows(false, 1, true, 3, points);
+  HeadOutput as_shares = in_pixels;
+  const auto boxes = static_cast<size_t>(in_pixels.shape[2]);
+  for (const int number : {0, 1, 2, 3, 4 + kHeadClasses, 5 + kHeadClasses}) {
+    const size_t begin = static_cast<size_t>(number) * boxes;
+    for (size_t i = 0; i < boxes; ++i) as_shares.numbers[begin + i] /= kSide;
+  }
+  ModelNotes notes;
+  notes.keypoint_shape = {1, 3};
+  DecoderConfig config = Decoder(HeadKind::kYolov8Pose);
+  const std::vector<Detection> expected = BoxesOf({in_pixels}, config, notes);
+  config.coordinates = DecoderConfig::Coordinates::kShares;
+  const std::vector<Detection> found = BoxesOf({as_shares}, config, notes);
+  ASSERT_EQ(found.size(), expected.size());
+  ASSERT_FALSE(found.empty());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i].keypoints.at(0).x, expected[i].keypoints.at(0).x, 1e-3);
+    EXPECT_NEAR(found[i].keypoints.at(0).y, expected[i].keypoints.at(0).y, 1e-3);
+  }
+}
+
 // The first prototype is positive left of a line, the second everywhere.
 TEST(HeadsTest, MasksAreSumsOfPrototypesWithinTheBox) {
   constexpr int kCoarse = 32;
@@ -517,6 +542,20 @@ TEST(HeadsTest, RecognisesHeads) {
   square.AddInput("image", {1, 3, 320, 320});
   square.outputs = {square.AddInput("output0", {1, 300, 6})};
   EXPECT_EQ(Recognise(square, 80).kind, HeadKind::kEndToEnd) << "no three boxes of each cell";
+  // As many numbers a box, or boxes, as a coarse grid of the picture has cells.
+  const auto recognised_in = [&](int64_t height, int64_t width, const Shape& shape) {
+    Graph graph;
+    graph.AddInput("image", {1, 3, height, width});
+    graph.outputs = {graph.AddInput("output0", shape)};
+    graph.notes = detect;
+    return Recognise(graph, 80).kind;
+  };
+  EXPECT_EQ(recognised_in(224, 384, {1, 84, 1764}), HeadKind::kYolov8);
+  EXPECT_EQ(recognised_in(224, 384, {1, 300, 84}), HeadKind::kRtDetr);
+  for (const auto& [height, width] : {std::pair(480, 640), std::pair(192, 320)}) {
+    EXPECT_EQ(recognised_in(height, width, {1, 300, 6}), HeadKind::kEndToEnd);
+    EXPECT_EQ(recognised_in(height, width, {1, 300, 84}), HeadKind::kRtDetr);
+  }
   EXPECT_EQ(recognised({output({1, 1000}, "logits")}, {}, 0), HeadKind::kClassification);
   EXPECT_EQ(recognised({output({1, 1000, 1, 1}, "prob")}, {}, 0), HeadKind::kClassification);
   EXPECT_EQ(recognised({output({1, 512}, "feature")}, {}, 0), HeadKind::kRaw);

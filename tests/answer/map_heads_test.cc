@@ -149,6 +149,20 @@ TEST(MapHeadsTest, ClassScoresMayLiePixelByPixel) {
   EXPECT_EQ(map.classes.size(), 256u);
 }
 
+// As an argmax over the last axis keeps it.
+TEST(MapHeadsTest, ClassesOfPixelsMayHaveAChannelOfTheirOwn) {
+  HeadOutput classes{{1, 16, 16, 1}, std::vector<float>(256), "classes", Function::Kind::kTruncate};
+  classes.numbers[7] = 1;
+  EXPECT_EQ(ReaderOf({classes}, Decoder(HeadKind::kSegmentation), 3).contradiction(), "");
+  classes.numbers[8] = 4;
+  const auto map = std::get<ClassMap>(Read({classes}, Decoder(HeadKind::kSegmentation)));
+  EXPECT_EQ(map.classes[6], 0);
+  EXPECT_EQ(map.classes[7], 1);
+  EXPECT_EQ(map.classes[8], 4);
+  EXPECT_EQ(map.classes.size(), 256u);
+  EXPECT_EQ(ReaderOf({classes}, Decoder(HeadKind::kSegmentation), 3).contradiction(), "");
+}
+
 TEST(MapHeadsTest, AnAuxiliaryMapIsNotRead) {
   const HeadOutput out{{1, 3, 16, 16}, std::vector<float>(3 * 256), "out"};
   const HeadOutput aux{{1, 3, 16, 16}, std::vector<float>(3 * 256), "aux"};

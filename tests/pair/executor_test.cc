@@ -261,6 +261,41 @@ TEST_F(ServersModelTest, MustGiveTheSameOutputs) {
             std::string::npos);
 }
 
+// Of a network that is split, with nothing kept, as `--mode split --server-mode dense` has it.
+TEST_F(ExecutorTest, RowsOfDenseFramesAreSharedUnderEveryPolicy) {
+  for (const auto& [policy, stem] :
+       {std::pair(CacheConfig::Policy::kExact, 1), std::pair(CacheConfig::Policy::kChange, 1),
+        std::pair(CacheConfig::Policy::kChange, 0), std::pair(CacheConfig::Policy::kFixed, 0)}) {
+    SCOPED_TRACE(testing::Message() << NameOf(policy) << ", stem " << stem);
+    RobotConfig config = Config();
+    config.mode = RobotConfig::Mode::kSplit;
+    config.cache.policy = policy;
+    config.cache.stem = stem;
+    config.server.server_mode = ServerLinkConfig::ServerMode::kDense;
+    config.server.cuts = {"picture:0.5"};
+    FrameExecutor executor(model_, config, clock_, link_clock_, server_.connect());
+    executor.SetPlaceOfFrames(all_);
+    int shared = 0;  // in a row
+    for (int frame = 0; frame < 500 && shared < 5; ++frame) {
+      while (!executor.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+      const FrameDecision& next = clip_.Change(4, 4);
+      executor.Decide(
+          {.index = next.number, .picture = clip_.picture(), .place = all_, .tensor = {}}, {},
+          FrameExecutor::kNever);
+      executor.Begin();
+      while (!executor.Step()) continue;
+      const bool is_shared = executor.Commit().kind == Plan::Kind::kSplit;
+      shared = is_shared ? shared + 1 : 0;
+      if (executor.BeginRefresh(clip_.picture(), {})) {
+        while (!executor.Step()) continue;
+        executor.CommitRefresh();
+      }
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_EQ(shared, 5);
+  }
+}
+
 class StandbyTest : public ExecutorTest {
  protected:
   const Execution& Answer(const Verdict& verdict = {}) {

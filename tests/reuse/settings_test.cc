@@ -99,6 +99,9 @@ TEST(ReuseSettingsTest, SaferLevelsWantMoreSimilarBlocks) {
   EXPECT_EQ(psnr_at(Level::kSafer, 5), ChangeConfig().psnr);
   EXPECT_EQ(psnr_at(Level::kSafer, 95), 100);
   EXPECT_EQ(psnr_at(Level::kShorterExpiry, 95), 95);
+  // Where nothing is reused nothing need be safer, and rows can be shared as before.
+  const ReuseSettings fixed = Resolve({.policy = CacheConfig::Policy::kFixed, .stem = 0}, {});
+  EXPECT_TRUE(SettingsAt(Level::kDense, fixed).change_policy().can_split());
 }
 
 TEST(ReuseSettingsTest, SaferLevelsShowTheNetworkTheLightAsItIs) {

@@ -34,6 +34,12 @@ bool IsClassMap(const Value& output) {
          ElementCount(output.shape) == output.shape[rank - 2] * output.shape[rank - 1];
 }
 
+bool IsClassMapWithChannel(const Value& output) {
+  const Shape& shape = output.shape;
+  return output.type == DataType::kInt64 && shape.size() == 4 && shape[0] == 1 && shape[1] > 1 &&
+         shape[2] > 1 && shape[3] == 1;
+}
+
 bool HasForm(const PictureSize& picture, int64_t height, int64_t width) {
   const auto rows = static_cast<double>(picture.height) / static_cast<double>(height);
   const auto columns = static_cast<double>(picture.width) / static_cast<double>(width);

@@ -51,6 +51,8 @@ std::string OfOutput(const Value& output);
 // One class a pixel: height × width, whatever dimensions of one stand before. One number alone is
 // no map.
 bool IsClassMap(const Value& output);
+// The same as 1×h×w×1.
+bool IsClassMapWithChannel(const Value& output);
 
 // Whether a map's sides are to each other as the picture's, but for rounding.
 bool HasForm(const PictureSize& picture, int64_t height, int64_t width);

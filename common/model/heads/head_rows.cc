@@ -57,19 +57,26 @@ std::optional<std::vector<int>> StridesOf(const PictureSize& picture, int64_t ce
   return std::nullopt;
 }
 
+// By chance some coarse grid has as many cells as a box has numbers, or a network picks boxes. So
+// the commonest grids come first, and a coarse one needs many boxes.
 std::optional<BoxRows> BoxRowsOf(const Shape& shape, const PictureSize& picture) {
   const size_t rank = shape.size();
   if (rank < 2 || rank > 3 || (rank == 3 && shape[0] != 1)) return std::nullopt;
   const int64_t first = shape[rank - 2];
   const int64_t last = shape[rank - 1];
   for (const int anchors : {1, 3}) {
-    for (const bool is_transposed : {false, true}) {
-      const int64_t boxes = is_transposed ? last : first;
-      if (boxes % anchors != 0) continue;
-      const auto strides = StridesOf(picture, boxes / anchors);
-      // Three boxes a cell of stride 32 alone would be a network's 300 picks in a picture of 320.
-      if (strides && (anchors == 1 || strides->size() > 1)) {
-        return BoxRows{boxes, is_transposed ? first : last, is_transposed, anchors, *strides};
+    for (const std::vector<int>& strides : kStridesInUse) {
+      const bool is_coarse = strides.size() < 3;
+      if (anchors == 3 && strides.size() == 1) continue;
+      for (const bool is_transposed : {false, true}) {
+        const int64_t boxes = is_transposed ? last : first;
+        const int64_t numbers = is_transposed ? first : last;
+        const bool are_picks = !is_transposed && (boxes == 100 || boxes == 300);
+        const bool are_few = boxes < numbers && numbers > kFewNumbers;
+        if (is_coarse && (are_picks || are_few)) continue;
+        if (picture.width > 0 && anchors * CellCount(picture, strides) == boxes) {
+          return BoxRows{boxes, numbers, is_transposed, anchors, strides};
+        }
       }
     }
   }

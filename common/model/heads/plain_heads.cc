@@ -74,6 +74,11 @@ bool HasChannelsLast(const Outputs& outputs, size_t i) {
   return !IsPictureMap(outputs, i) && IsPictureMap(outputs, i, /*has_channels_last=*/true);
 }
 
+// Whether an output is one class a pixel already.
+bool GivesClasses(const Outputs& outputs, size_t i) {
+  return IsClassMap(outputs.value(i)) || IsClassMapWithChannel(outputs.value(i));
+}
+
 int64_t ChannelsOf(const Outputs& outputs, size_t i) {
   return outputs.shape(i)[HasChannelsLast(outputs, i) ? 3 : 1];
 }
@@ -84,7 +89,7 @@ int64_t ClassesOf(const Outputs& outputs, size_t i) {
     const Shape& scores = outputs.graph.value(outputs.Last(i)->inputs[0]).shape;
     return scores[static_cast<size_t>(last->axis)];
   }
-  if (IsClassMap(outputs.value(i))) return 0;
+  if (GivesClasses(outputs, i)) return 0;
   return std::max<int64_t>(2, ChannelsOf(outputs, i));
 }
 
@@ -93,7 +98,7 @@ std::vector<size_t> MapsOf(const Outputs& outputs) {
   std::vector<size_t> maps;
   for (size_t i = 0; i < outputs.count(); ++i) {
     if (i > 0 && Says(outputs.value(i), {"aux"})) continue;
-    if (IsClassMap(outputs.value(i)) || IsPictureMap(outputs, i) || HasChannelsLast(outputs, i)) {
+    if (GivesClasses(outputs, i) || IsPictureMap(outputs, i) || HasChannelsLast(outputs, i)) {
       maps.push_back(i);
     }
   }
@@ -103,7 +108,9 @@ std::vector<size_t> MapsOf(const Outputs& outputs) {
 std::string WhyNotSegmentation(const Outputs& outputs) {
   const auto size_of = [&](size_t i) {
     const Shape& shape = outputs.shape(i);
-    const size_t first = HasChannelsLast(outputs, i) ? 1 : shape.size() - 2;
+    const bool has_channels_last =
+        HasChannelsLast(outputs, i) || IsClassMapWithChannel(outputs.value(i));
+    const size_t first = has_channels_last ? 1 : shape.size() - 2;
     return std::pair(shape[first], shape[first + 1]);
   };
   const std::vector<size_t> maps = MapsOf(outputs);
@@ -113,7 +120,7 @@ std::string WhyNotSegmentation(const Outputs& outputs) {
   int64_t classes = 1;
   for (const size_t i : maps) {
     const auto [height, width] = size_of(i);
-    if (IsClassMap(outputs.value(i)) && outputs.picture.width > 0 &&
+    if (GivesClasses(outputs, i) && outputs.picture.width > 0 &&
         !HasForm(outputs.picture, height, width)) {
       return OfOutput(outputs.value(i)) + ": classes of pixels, but not of the picture's form";
     }
@@ -140,6 +147,10 @@ void AppendSoftmax(Graph& graph, const Outputs& outputs) {
 ValueId AppendArgMax(Graph& graph, const Outputs& outputs, size_t i) {
   ValueId scores = outputs.graph.outputs[i];
   if (IsClassMap(outputs.value(i))) return scores;
+  if (IsClassMapWithChannel(outputs.value(i))) {
+    const Shape& shape = outputs.shape(i);
+    return graph.AddOne("classes", op::Reshape{{1, 1, shape[1], shape[2]}}, {scores});
+  }
   if (HasChannelsLast(outputs, i)) {
     scores = graph.AddOne("channels_first", op::Permute{{0, 3, 1, 2}}, {scores});
   }
@@ -276,7 +287,7 @@ HeadFinding JudgeKeypoints(const Outputs& outputs, HeadNumbers all) {
 
 HeadFinding JudgeSegmentation(const Outputs& outputs, HeadNumbers all) {
   for (const size_t i : MapsOf(outputs)) {
-    if (IsClassMap(outputs.value(i))) continue;
+    if (GivesClasses(outputs, i)) continue;
     if (ChannelsOf(outputs, i) > 1) {
       if (!IsMostlyZero(all[i], ChannelsOf(outputs, i), HasChannelsLast(outputs, i))) continue;
       return {"its scores are near zero nearly everywhere, as heat maps are"};

@@ -15,7 +15,8 @@ HeadKind KindOfTail(const Outputs& outputs) {
   if (last == nullptr) return Kind::kRaw;
   const Value& output = outputs.value(0);
   if (last->As<op::NonMaxSuppression>() != nullptr) return Kind::kBoxes;
-  if (last->As<op::ArgMax>() != nullptr && IsClassMap(output)) return Kind::kSegmentation;
+  const bool has_classes = IsClassMap(output) || IsClassMapWithChannel(output);
+  if (last->As<op::ArgMax>() != nullptr && has_classes) return Kind::kSegmentation;
   const Squashing squashing = SquashingOf(outputs.graph, outputs.graph.outputs.front());
   if (squashing == Squashing::kSoftmax && IsScores(output) && outputs.count() == 1) {
     return Kind::kClassification;
@@ -33,6 +34,8 @@ HeadKind KindOfTask(const Outputs& outputs) {
   if ((task.empty() || task == "detect") && IsRawYolov5(outputs)) return Kind::kBoxes;
   if (task != "detect") return Kind::kRaw;
   if (!outputs.rows) return Kind::kYolov8Raw;
+  const bool are_final = outputs.graph.notes.has_suppression && !outputs.rows->is_transposed;
+  if (are_final && outputs.rows->numbers == 6) return Kind::kEndToEnd;
   if (outputs.rows->anchors == 3) return Kind::kBoxes;
   if (outputs.rows->anchors == 1) return Kind::kYolov8;
   return outputs.rows->numbers == 6 ? Kind::kEndToEnd : Kind::kRtDetr;
