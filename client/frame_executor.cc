@@ -246,7 +246,7 @@ const Execution& FrameExecutor::Commit() {
   if (is_kept) {
     last_.work = CommitDecision();
     if (server_) standby_.kept_at = clock_.Now();
-    // Of what was split this state has its own rows only.
+    // If the frame was split, this state has only its own rows.
     standby_.share = last_.kind == Plan::Kind::kSplit ? 1 : last_.work->share;
   }
   return last_;

@@ -318,7 +318,7 @@ std::chrono::nanoseconds LiveRobot::TimeWaited(const Frame& frame) const {
                   clock_.Now() - frame.stamp - observer_.TimeSpentSince(frame.stamp));
 }
 
-// Of a record nothing waits, so a sample is judged at once, and every run takes the same.
+// In a record no frame waits, so a sample is judged at once, and every run takes the same samples.
 void LiveRobot::BeginSample(const Answer& answer) {
   const FrameDecision* const decision = robot_->decision();
   guard_->Begin({answer.frame, robot_->plan(),

@@ -49,7 +49,7 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, const std::string& ver
   }
 }
 
-// Of an option's number. CLI::Range lets NaN pass.
+// Checks an option's number, as CLI::Range does, which lets NaN pass.
 inline CLI::Validator FiniteRange(double least, double most) {
   const auto check = [least, most](const std::string& text) {
     double number = 0;

@@ -13,10 +13,10 @@ FieldTable CacheConfig::Fields() {
             "calibration finds that answers still agree."}
           .Flag("--policy"),
       Field{"geometry", MakeChoice(geometry),
-            "What a moving camera means. Frames are drawn onto a canvas that stands still, or "
-            "moves by whole strides together with what is stored (canvas); nothing, so every pixel "
-            "is compared in place (none); or what is stored moves with the camera by "
-            "interpolation, and takes twice the memory (warp).",
+            "What a moving camera means. none: nothing, every pixel is compared in place. canvas: "
+            "frames are drawn onto a canvas that stands still, or moves by whole strides together "
+            "with what is stored. warp: what is stored moves with the camera by interpolation, "
+            "and takes twice the memory.",
             "Leave it if the camera stands or hardly moves; try canvas if it pans over a scene "
             "that stands still."}
           .Flag("--geometry"),

@@ -15,11 +15,11 @@ FieldTable GuardConfig::Fields() {
       Field{
           "share", &share,
           "Work that samples may take per frame, as a share of a dense run's: at .05 one dense run "
-          "in 20 frames. Twice that while too few samples had anything to compare, four times "
-          "while one of the last was bad. Of a live source samples are computed while no frame "
-          "waits, layer by layer, so a frame waits for a layer at most; but where no time is idle, "
-          "those of the robot's own answers are computed all the same, and those of a server's not "
-          "at all. A robot whose dense run takes 2 s spends .1 s of idle time a frame.",
+          "in 20 frames. It is twice as much while too few samples had anything to compare, and "
+          "four times while one of the last was bad. With a live source samples take idle time, "
+          "layer by layer, so a frame waits for a layer at most. Where no time is idle, the "
+          "robot's own answers are still sampled, and a server's are not. A robot whose dense run "
+          "takes 2 s spends .1 s a frame.",
           "Raise it to find bad answers sooner, lower it for a higher frame rate, or for a weak "
           "robot that should rest while a server computes."}
           .Between(1e-6, 1),

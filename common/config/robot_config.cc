@@ -249,12 +249,11 @@ FieldTable RobotConfig::Fields() {
           .Flag("--deadline-ms"),
       Field{"objective", MakeChoice(objective),
             "How mode \"cacheinf\" chooses: the best answer at the deadline, or the quickest one. "
-            "By on-time it follows the plan that lets the most agreement with a dense answer be "
-            "expected of what is in hand at the deadline: the plan's answer or, if that is late, "
-            "an earlier one moved with the scene; of plans within .005 of the best, the one with "
-            "the least work of the robot. By latency it follows the quickest plan whose answers "
-            "agree well enough (\"agreement\"). auto is on-time if there is a deadline, else "
-            "latency.",
+            "At the deadline a robot has its plan's answer or, if that is late, an earlier one "
+            "moved with the scene. on-time follows the plan by which this is expected to agree "
+            "best with a dense answer; if plans are within .005 of the best, the one that costs "
+            "the robot least. latency follows the quickest plan whose answers agree well enough "
+            "(\"agreement\"). auto is on-time if there is a deadline, else latency.",
             "Set it to latency if you have a deadline and the quickest answer is the best."}
           .Flag("--objective"),
       Field{"agreement", &agreement,

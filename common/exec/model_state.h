@@ -102,7 +102,6 @@ class ModelState {
   void Step();
   ChangedWork Commit();   // REQUIRES: no stage is left
   ChangedWork Abandon();  // what is left becomes stale; may follow an early answer
-  ChangedWork Finish();   // takes the Steps left, then Commit
 
   // Begins a frame that computes what is stale from the same inputs, such as the rest after
   // Abandon.
@@ -180,6 +179,7 @@ class ModelState {
   const MemoryReport& memory() const;
 
  private:
+  ChangedWork Finish();       // takes the Steps left, then Commit
   friend struct InsideState;  // of the tests
 
   // Parts of Apply, for graphs with any inputs. Brings every value to what the graph inputs give

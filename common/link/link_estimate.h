@@ -47,7 +47,8 @@ class LinkEstimate {
 
   // The most that may be unacknowledged. Here and below `now` is when reports were last looked for.
   uint64_t Credit(Time now) const;
-  // Of a packet with a chunk, so that no report waits behind it for long: at least 1 KiB.
+  // How large a packet with a chunk may be, so that no report waits behind it for long: at least
+  // 1 KiB.
   uint64_t LargestPacket(Time now) const;
 
   // In bytes per second; nothing until there is an estimate.

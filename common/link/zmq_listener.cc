@@ -397,7 +397,7 @@ class ZmqListener::State {
     return true;
   }
 
-  // Whom ZeroMQ might let in without asking has no key.
+  // ZeroMQ may let somebody in without asking; that one has no key.
   void Welcome(const std::string& id, const std::string& key) {
     std::string refusal;
     if (!list_.Has(key)) refusal = "the robot's key was struck from the list";

@@ -62,7 +62,7 @@ class PlanEvidence {
   // them.
   void NoteFollowed(const Plan& plan, double frames = 1);
 
-  // Takes over what was noted before, and what was assumed where nothing is here.
+  // Takes over what was noted before; where nothing is noted here, also what was assumed.
   void GoOnFrom(const PlanEvidence& before);
 
   // All plans compute a dense run's bits.

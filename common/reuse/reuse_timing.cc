@@ -65,7 +65,7 @@ void ReuseTiming::NoteWhole(Time took) {
 // The median.
 ReuseTiming::Time ReuseTiming::Whole() const {
   std::vector<Time> times(whole_.begin(), whole_.end());
-  // Of two, the first was slower for its new memory.
+  // If there are two, the first was slower, as its memory was new.
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;

@@ -19,7 +19,7 @@ cv::Mat ImageOf(const Picture& picture);
 // Reads as the flags of cv::imread say. Throws InputError, naming the file.
 Picture ReadPictureFile(const std::filesystem::path& path, int flags);
 
-// Of 8-bit grey or blue, green, red. Throws InputError, naming the file.
+// Writes an image of 8 bits, grey or blue, green, red. Throws InputError, naming the file.
 void WritePng(const std::filesystem::path& path, const cv::Mat& image);
 
 // Makes OpenCV and FFmpeg report errors as results only, not as lines on stderr.

@@ -59,7 +59,7 @@ TEST_F(GstEncoderTest, APictureComesBackAtOnceAndTheSameToEverybody) {
   for (const int channels : {1, 3}) {
     PictureFormat format = kPipelineFormat;
     format.channels = channels;
-    const Clip clip(format);
+    const SceneClip clip(format);
     PictureEncoder encoder =
         PipelineEncoder("queue ! " + kX264 + "! video/x-h264, profile=baseline", format);
     PictureDecoder robot(format);
@@ -91,7 +91,7 @@ TEST_F(GstEncoderTest, RedStaysRedWhicheverColourIsFirst) {
 
 // The pipeline goes on, and counts the pictures before the gap, too.
 TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
-  const Clip clip(kPipelineFormat);
+  const SceneClip clip(kPipelineFormat);
   PictureEncoder encoder = PipelineEncoder("identity error-after=8 ! " + kX264);
   PictureDecoder all(kPipelineFormat);
   for (int frame = 0; frame < 5; ++frame) {
@@ -119,7 +119,7 @@ TEST_F(GstEncoderTest, AfterAGapAPictureStandsAlone) {
 }
 
 TEST_F(GstEncoderTest, AnEncoderThatIgnoresRequestsIsStartedAgain) {
-  const Clip clip(kPipelineFormat);
+  const SceneClip clip(kPipelineFormat);
   PictureEncoder encoder = PipelineEncoder(kX264 + "min-force-key-unit-interval=3600000000000");
   for (int frame = 0; frame < 6; ++frame) {
     if (frame % 2 == 0) encoder.Reset();

@@ -125,12 +125,23 @@ TEST(PictureCodecTest, LosslessCodecsGiveEveryByteBack) {
   }
 }
 
+// Readers of files do not mind what follows, but a link does.
+TEST(PictureCodecTest, AFileIsFollowedByNothing) {
+  const auto end_of = [](const char* codec, size_t size) {
+    PictureEncoder encoder(ParsePictureCodec(codec), kFormat);
+    const Bytes bytes = Encode(encoder, Bytes(kFormat.byte_count(), 90), kFormat);
+    return Bytes(bytes.end() - static_cast<std::ptrdiff_t>(size), bytes.end());
+  };
+  EXPECT_EQ(end_of("png", 8), (Bytes{'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82}));
+  EXPECT_EQ(end_of("jpeg", 2), (Bytes{0xff, 0xd9}));
+}
+
 TEST(PictureCodecTest, LossyCodecsStayCloseToThePicture) {
   for (const char* codec : {"jpeg", "jpeg:95", "blocks", "video", "video:crf=18"}) {
     for (const int channels : {1, 3}) {
       PictureFormat format = kFormat;
       format.channels = channels;
-      const Clip clip(format);
+      const SceneClip clip(format);
       PictureEncoder encoder(ParsePictureCodec(codec), format);
       PictureDecoder decoder(format);
       for (int frame = 0; frame < 3; ++frame) {
@@ -256,7 +267,7 @@ TEST(PictureCodecTest, OnlyChangedBlocksCross) {
 TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
   for (const char* codec : {"blocks", "blocks:raw", "video"}) {
     std::mt19937 random(3);
-    const Clip clip(kFormat);
+    const SceneClip clip(kFormat);
     PictureEncoder encoder(ParsePictureCodec(codec), kFormat);
     PictureDecoder all(kFormat);
     PictureDecoder some(kFormat);
@@ -288,7 +299,7 @@ TEST(PictureCodecTest, GapsLeaveNoWrongPicture) {
 
 TEST(PictureCodecTest, ADamagedPictureIsAGapToo) {
   for (const char* codec : {"blocks", "blocks:raw", "video"}) {
-    const Clip clip(kFormat);
+    const SceneClip clip(kFormat);
     PictureEncoder encoder(ParsePictureCodec(codec), kFormat);
     PictureDecoder decoder(kFormat);
     ASSERT_EQ(Decode(decoder, Encode(encoder, clip.Picture(0), kFormat)), "") << codec;
@@ -304,7 +315,7 @@ TEST(PictureCodecTest, ADamagedPictureIsAGapToo) {
 }
 
 TEST(PictureCodecTest, APictureOfBlocksThatStandsAloneHasThemAll) {
-  const Clip clip(kFormat);
+  const SceneClip clip(kFormat);
   PictureEncoder encoder(ParsePictureCodec("blocks:raw"), kFormat);
   PictureDecoder decoder(kFormat);
   ASSERT_EQ(Decode(decoder, Encode(encoder, clip.Picture(0), kFormat)), "");
@@ -314,7 +325,7 @@ TEST(PictureCodecTest, APictureOfBlocksThatStandsAloneHasThemAll) {
 }
 
 TEST(PictureCodecTest, BlocksThatDoNotChangeKeepTheirBytes) {
-  const Clip clip(kFormat);
+  const SceneClip clip(kFormat);
   PictureEncoder encoder(ParsePictureCodec("blocks"), kFormat);
   PictureDecoder decoder(kFormat);
   Bytes before = clip.Picture(0);
@@ -341,7 +352,7 @@ TEST(PictureCodecTest, BlocksThatDoNotChangeKeepTheirBytes) {
 TEST(PictureCodecTest, WhatAVideoSkipsKeepsItsBytes) {
   const PictureFormat format = {160, 96, 3, true};
   for (const double moving_share : {0.0, 0.3}) {
-    const Clip clip(format, moving_share);
+    const SceneClip clip(format, moving_share);
     PictureEncoder encoder(ParsePictureCodec("video"), format);
     PictureDecoder decoder(format);
     PictureDecoder other(format);
@@ -368,7 +379,7 @@ TEST(PictureCodecTest, WhatAVideoSkipsKeepsItsBytes) {
 
 TEST(PictureCodecTest, AnotherStandardOfVideoWorksAsWell) {
   const PictureCodec codec = ParsePictureCodec("video:libvpx:deadline=realtime:lag-in-frames=0");
-  const Clip clip(kFormat);
+  const SceneClip clip(kFormat);
   std::unique_ptr<PictureEncoder> encoder;
   try {
     encoder = std::make_unique<PictureEncoder>(codec, kFormat);
@@ -384,7 +395,7 @@ TEST(PictureCodecTest, AnotherStandardOfVideoWorksAsWell) {
 }
 
 TEST(PictureCodecTest, AStreamMayChangeItsCodec) {
-  const Clip clip(kFormat);
+  const SceneClip clip(kFormat);
   PictureDecoder decoder(kFormat);
   PictureEncoder blocks(ParsePictureCodec("blocks"), kFormat);
   PictureEncoder video(ParsePictureCodec("video"), kFormat);

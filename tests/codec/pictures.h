@@ -26,9 +26,9 @@ inline Bytes Noise(const PictureFormat& format, std::mt19937& random) {
 }
 
 // A generated clip, blue first or grey.
-class Clip {
+class SceneClip {
  public:
-  explicit Clip(const PictureFormat& format, double moving_share = 0.6)
+  explicit SceneClip(const PictureFormat& format, double moving_share = 0.6)
       : format_(format), scene_(OptionsFor(format, moving_share)) {}
 
   Bytes Picture(int frame) const {
@@ -82,7 +82,7 @@ inline constexpr PictureFormat kSeedFormat = {40, 24, 3, true};
 
 inline std::vector<std::string> PictureSeeds() {
   std::vector<std::string> seeds;
-  const Clip clip(kSeedFormat);
+  const SceneClip clip(kSeedFormat);
   for (const char* codec : {"raw", "png", "jpeg", "blocks", "blocks:raw", "video"}) {
     PictureEncoder encoder(ParsePictureCodec(codec), kSeedFormat);
     for (int frame = 0; frame < 2; ++frame) {

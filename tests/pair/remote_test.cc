@@ -94,7 +94,6 @@ class RemoteTest : public FolderTest {
     settings.mode = message::Settings::Mode::kRemote;
     settings.shared.cache.policy = CacheConfig::Policy::kExact;
     settings.shared.cache.geometry = geometry_;
-    settings.shared.cache.flush = flush_;
     settings.shared.most_scores = most_scores_;
     settings.shared.slice_codec = SliceCodec::kRaw;
     return settings;
@@ -180,7 +179,6 @@ class RemoteTest : public FolderTest {
   bool is_server_busy_ = false;
   int others_turns_ = 0;  // before the server's next for this robot
   int stages_a_turn_ = std::numeric_limits<int>::max();
-  int flush_ = 0;
   int most_scores_ = 0;
   CacheConfig::Geometry geometry_ = CacheConfig::Geometry::kNone;
   std::vector<int64_t> decoded_;
@@ -382,7 +380,6 @@ TEST_F(RemoteTest, WhatIsLateByAsMuchAgainIsDropped) {
 
 // By a word of the robot's or by its next picture, which may also come into a refresh.
 TEST_F(RemoteTest, WhatIsGivenUpIsAbandonedBetweenTwoStages) {
-  flush_ = 7;
   for (const auto geometry : {CacheConfig::Geometry::kNone, CacheConfig::Geometry::kCanvas}) {
     geometry_ = geometry;
     for (const bool keeps : {false, true}) {

@@ -192,7 +192,7 @@ DeviceBackend<Device>::DeviceBackend(std::string_view family, std::shared_ptr<De
                    " has " + CapabilityOf(facts));
 }
 
-// Of matrix instructions it is not said in which order they sum.
+// Nobody says in which order matrix instructions sum, so their numbers are those of a device.
 template <class Device>
 std::string DeviceBackend<Device>::Arithmetic() const {
   if (options_.precision == cuda::Precision::kExact) return Backend::Arithmetic();

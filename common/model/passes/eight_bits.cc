@@ -556,7 +556,7 @@ std::optional<op::Table> TableBetween(const op::Table& first, const op::Table& o
   return between;
 }
 
-// Of several tables of one map, makes later ones tables of the first, where they can be: then that
+// Where several tables read one map, makes the later ones read the first, if they can: then that
 // alone reads the map, and a convolution can give it.
 bool ChainTables(Graph& graph) {
   return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
