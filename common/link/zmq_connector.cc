@@ -93,12 +93,13 @@ class RobotLink final : public Link {
     return "the peer ended the connection: " + Printable(part_.text());
   }
 
-  // What came before the connection was lost can still be received.
+  // What came before the connection was lost is received first: it may say why.
   void Hear() {
     while (const int event = NextEvent(&monitor_)) {
-      if ((event & (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED)) != 0 && fault_.empty()) {
-        fault_ = "the connection was lost";
-      }
+      if ((event & (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED)) != 0) is_lost_ = true;
+    }
+    if (is_lost_ && fault_.empty() && (socket_.events() & ZMQ_POLLIN) == 0) {
+      fault_ = "the connection was lost";
     }
   }
 
@@ -107,6 +108,7 @@ class RobotLink final : public Link {
   ZmqPart part_;
   bool wants_room_ = false;
   bool has_ended_ = false;
+  bool is_lost_ = false;
   std::string fault_;
 };
 

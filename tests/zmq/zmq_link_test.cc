@@ -204,14 +204,21 @@ TEST_F(ZmqLinkTest, AServerThatHangsTakesLittleAndMakesNoCallOfTheRobotWait) {
   EXPECT_EQ(pair.robot->fault(), "");
 }
 
+// A busy one may close its socket before it has read all, and then its last words are lost.
 TEST_F(ZmqLinkTest, AListenerThatEndsEndsItsLinks) {
-  auto listener = std::make_unique<ZmqListener>(ServerAddress());
-  ZmqConnector connector(RobotAddress(listener->port()));
-  const Pair pair = Meet(&connector, listener.get());
-  ASSERT_TRUE(pair.robot && pair.server) << connector.problem();
-  listener.reset();
-  EXPECT_EQ(pair.server->fault(), "the server stops listening");
-  EXPECT_EQ(FaultOf(pair.robot.get()), "the peer ended the connection");
+  const std::string ended = "the peer ended the connection";
+  std::string heard;
+  for (int i = 0; i < 5 && heard != ended; ++i) {
+    auto listener = std::make_unique<ZmqListener>(ServerAddress());
+    ZmqConnector connector(RobotAddress(listener->port()));
+    const Pair pair = Meet(&connector, listener.get());
+    ASSERT_TRUE(pair.robot && pair.server) << connector.problem();
+    listener.reset();
+    EXPECT_EQ(pair.server->fault(), "the server stops listening");
+    heard = FaultOf(pair.robot.get());
+    EXPECT_TRUE(heard == ended || heard == "the connection was lost") << heard;
+  }
+  EXPECT_EQ(heard, ended);
 }
 
 TEST_F(ZmqLinkTest, RefusesAddressesThatCannotWork) {
