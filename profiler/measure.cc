@@ -175,12 +175,14 @@ class Sampler {
     PictureView picture(size_t i) const { return clip->picture(first + i * step); }
   };
 
-  Stretch Choose(int round, bool is_held_out) {
+  // Rounds that are fitted take the clips in turn, and so do those that are held out.
+  Stretch Choose(bool is_held_out) {
+    const size_t round = is_held_out ? held_out_rounds_++ : fitted_rounds_++;
     const FittedClip& clip = measurement_.clips[round % measurement_.clips.size()];
     const size_t held_out = clip.pictures.size() * 3 / 4;
     const size_t begin = is_held_out ? held_out : 0;
     const size_t frames = is_held_out ? clip.pictures.size() - held_out : held_out;
-    const size_t turn = static_cast<size_t>(round) / measurement_.clips.size();
+    const size_t turn = round / measurement_.clips.size();
     size_t step = is_held_out ? 1 : kFrameSteps[turn % kFrameSteps.size()];
     step = std::clamp<size_t>((frames - 1) / kFramesOfRound, 1, step);
     const size_t count = std::min(kFramesOfRound + 1, (frames - 1) / step + 1);
@@ -200,7 +202,7 @@ class Sampler {
     const auto begin = clock_.Now();
     Round round;
     round.is_held_out = number % kRoundsToHoldOneOut == kRoundsToHoldOneOut - 1;
-    const Stretch stretch = Choose(number, round.is_held_out);
+    const Stretch stretch = Choose(round.is_held_out);
     round.skips = stretch.step > 1;
     round.whole.push_back(timer_.Dense(stretch.picture(0)));
     std::vector<double> work = SampleFrames(stretch, &round);
@@ -210,7 +212,7 @@ class Sampler {
       MakeShares(number, stretch, &round);
     }
     round.whole.push_back(timer_.Dense(stretch.picture(stretch.count - 1)));
-    if (!round.is_held_out) SampleCodecs(number, stretch, work);
+    if (!round.is_held_out) SampleCodecs(stretch, work);
     rounds_.push_back(std::move(round));
   }
 
@@ -290,16 +292,17 @@ class Sampler {
   }
 
   // Samples all codecs the first time, later those of one kind.
-  void SampleCodecs(int number, const Stretch& stretch, const std::vector<double>& work) {
+  void SampleCodecs(const Stretch& stretch, const std::vector<double>& work) {
+    const size_t number = codec_rounds_++;
     std::map<PictureCodecKind, std::vector<CodecSamples*>> kinds;
     for (CodecSamples& samples : codecs_) kinds[samples.kind].push_back(&samples);
-    const int turn = kinds.empty() ? 0 : number % static_cast<int>(kinds.size());
-    int kind = 0;
+    const size_t turn = kinds.empty() ? 0 : number % kinds.size();
+    size_t kind = 0;
     for (const auto& [_, qualities] : kinds) {
       if (number > 0 && kind++ != turn) continue;
       const size_t frames = stretch.count - 1;
       for (size_t i = 0; i < qualities.size(); ++i) {
-        const size_t share = (i + static_cast<size_t>(number)) % qualities.size();
+        const size_t share = (i + number) % qualities.size();
         const size_t first = share * frames / qualities.size();
         const size_t last = (share + 1) * frames / qualities.size();
         SampleCodec(stretch, work, {static_cast<int>(first), static_cast<int>(last)}, qualities[i]);
@@ -356,6 +359,9 @@ class Sampler {
   SliceTimer slice_timer_;
   std::mt19937 random_{7};
   std::vector<Round> rounds_;
+  size_t fitted_rounds_ = 0;
+  size_t held_out_rounds_ = 0;
+  size_t codec_rounds_ = 0;
   std::vector<ProfiledOperator> operators_;  // without costs
   std::vector<SliceSamples> slices_;
   SliceSamples picture_slices_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,7 +47,7 @@ std::shared_ptr<const Graph> SmallNetwork(int height = kHeight) {
 }
 
 // In every frame another strip of columns is new.
-FittedClip MovingStrip(int height = kHeight) {
+FittedClip MovingStrip(int height = kHeight, int columns = 8) {
   FittedClip clip;
   clip.source = "a strip";
   clip.width = kWidth;
@@ -57,7 +58,8 @@ FittedClip MovingStrip(int height = kHeight) {
   for (int frame = 0; frame < 24; ++frame) {
     std::vector<uint8_t> pixels(static_cast<size_t>(height) * kWidth * 3, 40);
     for (int y = 0; y < height; ++y) {
-      for (int x = 8 * (frame % 8); x < 8 * (frame % 8) + 8; ++x) {
+      const int begin = 8 * (frame % 8);
+      for (int x = begin; x < std::min(begin + columns, kWidth); ++x) {
         for (int c = 0; c < 3; ++c) {
           pixels[(size_t{static_cast<size_t>(y)} * kWidth + x) * 3 + c] =
               static_cast<uint8_t>(200 - frame);
@@ -97,6 +99,39 @@ Measurement OfSmallNetwork() {
 
 Profile MeasureSmallNetwork(const Measurement& measurement) {
   return Measure(SmallNetwork(), std::make_unique<ReferenceBackend>(), measurement, SteadyClock());
+}
+
+// A round takes little more than a second, and a look at the clock as many microseconds as rounds
+// have begun.
+class RoundClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Now() const override {
+    now_ += std::chrono::microseconds(rounds_);
+    return now_;
+  }
+  void BeginRound() {
+    ++rounds_;
+    now_ += std::chrono::seconds(1);
+  }
+
+ private:
+  int rounds_ = 0;
+  mutable std::chrono::nanoseconds now_{0};
+};
+
+Profile MeasureInRounds(int rounds, Measurement measurement) {
+  RoundClock clock;
+  int begun = 0;
+  measurement.seconds = rounds + 0.5;
+  measurement.on_progress = [&](double, double) {
+    ++begun;
+    clock.BeginRound();
+    return true;
+  };
+  Profile profile =
+      Measure(SmallNetwork(), std::make_unique<ReferenceBackend>(), measurement, clock);
+  EXPECT_EQ(begun, rounds);
+  return profile;
 }
 
 TEST(FrameTimerTest, CountsWhatIsComputed) {
@@ -219,6 +254,31 @@ TEST(MeasureTest, MeasuresEveryQualityOfACodec) {
     EXPECT_GE(profile.codecs[lossy].seen.points.size(), 2u);
   }
   EXPECT_TRUE(profile.codecs[1].seen.points.empty());
+}
+
+TEST(MeasureTest, MeasuresEveryKindOfCodecAgain) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.codecs = {"raw", "png", "jpeg:85", "blocks:90"};
+  const Profile profile = MeasureInRounds(6, measurement);
+  ASSERT_EQ(profile.codecs.size(), 4u);
+  // In the first round coding takes a microsecond, later more.
+  for (const ProfiledCodec& codec : profile.codecs) {
+    EXPECT_GT(codec.encode_ms, 0.001) << codec.codec << " is measured in the first round only";
+  }
+}
+
+// Of the fourth of them all pixels change.
+TEST(MeasureTest, FitsEveryClip) {
+  Measurement measurement = OfSmallNetwork();
+  measurement.settings = Settings(/*exact=*/true);
+  measurement.codecs = {"raw"};
+  measurement.clips.clear();
+  for (const int columns : {8, 16, 24, kWidth}) {
+    measurement.clips.push_back(MovingStrip(kHeight, columns));
+  }
+  const Profile profile = MeasureInRounds(8, measurement);
+  ASSERT_EQ(profile.codecs.size(), 1u);
+  EXPECT_GT(profile.codecs[0].bytes.points.back().x, 0.9);
 }
 
 TEST(MeasureTest, LeavesOutCodecsThatAreNotHere) {
