@@ -432,6 +432,12 @@ struct ValidateCommand {
     for (size_t i = 0; i < schedule.buckets.size(); ++i) {
       const Schedule::Bucket& bucket = schedule.buckets[i];
       const Prediction prediction = first.At(schedule.SituationOf(i)).Predict(bucket.plan);
+      if (!std::isfinite(prediction.latency_ms)) {
+        throw InputError(fmt::format(
+            "{}: bucket {}: {} cannot be followed at {:.6g} Mbit/s; solve it again "
+            "(cacheinf-schedule solve)",
+            of.schedule.string(), i, ToText(bucket.plan), schedule.SituationOf(i).mbit_up));
+      }
       const auto check = [&](double predicted, double found, const char* unit) {
         if (std::abs(predicted - found) <= 1e-6 * (1 + predicted)) return;
         throw InputError(fmt::format(

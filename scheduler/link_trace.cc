@@ -114,17 +114,19 @@ std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean
     std::string_view line = rest.substr(0, length);
     rest.remove_prefix(std::min(length + 1, rest.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (++line_number == 1 || line.empty()) continue;
+    ++line_number;
+    if (line.empty()) continue;
     const size_t comma = std::min(line.find(','), line.size() - 1);
-    line.remove_prefix(comma + 1);
-    const auto bandwidth = NumberIn<double>(line);
+    const auto bandwidth = NumberIn<double>(line.substr(comma + 1));
+    const bool is_row = bandwidth && NumberIn<double>(line.substr(0, comma));
+    if (line_number == 1 && !is_row) continue;  // a heading
     if (!bandwidth || !(*bandwidth > 0 && *bandwidth <= kMostMbit)) {
       throw InputError(fmt::format("{}: line {} is not \"seconds,megabits_per_second\", above 0",
                                    path.string(), line_number));
     }
     mbit.push_back(*bandwidth);
   }
-  if (mbit.empty()) throw InputError(path.string(), ": no bandwidths below the heading");
+  if (mbit.empty()) throw InputError(path.string(), ": no bandwidths in it");
   if (mean_mbit > 0) {
     const double scale = mean_mbit / MeanOf(mbit);
     for (double& bandwidth : mbit) bandwidth *= scale;

@@ -9,9 +9,9 @@
 
 namespace cacheinf {
 
-// Returns a link's successive bandwidths in Mbit/s from lines "seconds,megabits_per_second" below a
-// heading. `mean_mbit`: scale to this mean; 0: unscaled. Throws InputError, naming the file, if it
-// is damaged.
+// Returns a link's successive bandwidths in Mbit/s from lines "seconds,megabits_per_second"; the
+// first may be a heading. `mean_mbit`: scale to this mean; 0: unscaled. Throws InputError, naming
+// the file, if it is damaged.
 std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean_mbit);
 
 // What one planner's frames take along a trace.

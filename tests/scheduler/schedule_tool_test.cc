@@ -168,8 +168,12 @@ TEST_F(ScheduleTool, FollowsALink) {
   EXPECT_EQ(ms(slow.at("local"), "mean_ms"), ms(fast.at("local"), "mean_ms"));
   EXPECT_GT(ms(slow.at("hp"), "mean_ms"), ms(fast.at("hp"), "mean_ms"));
 
+  const auto headed = follow("seconds,megabits_per_second\n0,10\n1,100\n", {});
+  EXPECT_NE(headed, fast);
+  EXPECT_EQ(follow("0,10\n1,100\n", {}), headed) << "a heading may be missing";
+
   for (const char* wrong :
-       {"seconds,megabits_per_second\n", "a,b\n0,fast\n", "a,b\n0,0\n", "a,b\n5"}) {
+       {"seconds,megabits_per_second\n", "a,b\n0,fast\n", "a,b\n0,0\n", "0,0\n", "a,b\n5"}) {
     WriteText("link.csv", wrong);
     ExpectOneSentence(Run("follow", {Path("link.csv")}), "link.csv");
   }
@@ -226,6 +230,16 @@ TEST_F(ScheduleTool, ValidatesEnergyAsWell) {
   schedule.buckets[5].energy_j += 1;
   WriteText("schedule.json", ToJsonText(schedule));
   ExpectOneSentence(Run("validate", {Path("schedule.json")}), " J by the profiles");
+}
+
+TEST_F(ScheduleTool, ValidatesThatPlansCanBeFollowed) {
+  Solve();
+  Schedule schedule = LoadSchedule(Path("schedule.json"));
+  ASSERT_EQ(schedule.mbit[0], 0.0);
+  schedule.buckets[0].plan = {.kind = Plan::Kind::kRemote, .codec = schedule.robot.codecs[0].codec};
+  WriteText("schedule.json", ToJsonText(schedule));
+  ExpectOneSentence(Run("validate", {Path("schedule.json")}),
+                    " cannot be followed at 0 Mbit/s; solve it again");
 }
 
 TEST_F(ScheduleTool, WritesOverNothingThatItReads) {
