@@ -13,6 +13,7 @@
 
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
+#include "client/calibrate/clip_reader.h"
 #include "client/calibrate/frontier_report.h"
 #include "client/calibrate/setting_search.h"
 #include "client/robot_setup.h"
@@ -33,6 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostFrames = 10000;
+constexpr int64_t kMostSkipped = 1'000'000'000;
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostTrials = 1e6;
 
@@ -63,7 +65,8 @@ void CheckOptions(const CalibrationOptions& options) {
   check(options.frames >= static_cast<int64_t>(CalibrationClip::kLeastFrames) &&
             options.frames <= kMostFrames,
         "--frames", "from 6 to 10000", options.frames);
-  check(options.skip >= 0, "--skip", "at least 0", options.skip);
+  check(options.skip >= 0 && options.skip <= kMostSkipped, "--skip", "from 0 to 1000000000",
+        options.skip);
   check(options.budget_s > 0 && options.budget_s <= kMostSeconds, "--budget",
         "above 0 and at most 1000000", options.budget_s);
   check(options.trials >= 0 && options.trials <= kMostTrials, "--trials", "from 0 to 1000000",
@@ -87,17 +90,6 @@ void CheckPaths(const RobotConfig& config, const std::string& clip,
                     {"--class-names", config.model_config.decoder.class_names_file}},
                    outputs);
   CheckWritable(outputs);
-}
-
-std::vector<Frame> ReadFrames(FrameSource& source, const CalibrationOptions& options,
-                              const std::atomic<bool>& stop) {
-  std::vector<Frame> frames;
-  for (int64_t i = 0; i < options.skip + options.frames && !stop; ++i) {
-    std::optional<Frame> frame = source.Next();
-    if (!frame) break;
-    if (i >= options.skip) frames.push_back(std::move(*frame));
-  }
-  return frames;
 }
 
 int ResolutionsOf(const Graph& graph) {
@@ -357,13 +349,14 @@ class Calibration {
 };
 
 // So many that the search has time for its trials.
-size_t MostFrames(const CalibrationOptions& options, const Budget& budget, double dense_ms,
-                  double trial_ms) {
+size_t MostFrames(const CalibrationOptions& options, const Budget& budget,
+                  const CalibrationClip::FrameTimes& of_frame) {
   const bool is_by_time = options.by == CalibrationOptions::By::kTime;
+  const auto [read_ms, dense_ms, trial_ms] = of_frame;
   const double with_dense_ms =
       std::max(dense_ms, trial_ms) + (is_by_time ? dense_ms * CalibrationClip::kDenseShare : 0);
   const double left_s = kSearchShare * options.budget_s - budget.seconds();
-  const double a_frame_s = (dense_ms + kTrialsToPlan * 2 / 3 * with_dense_ms) / 1e3;
+  const double a_frame_s = (read_ms + dense_ms + kTrialsToPlan * 2 / 3 * with_dense_ms) / 1e3;
   const auto most = static_cast<double>(options.frames);
   const double fitting = a_frame_s > 0 ? std::clamp(left_s / a_frame_s, 0.0, most) : most;
   return std::max(kFewestFrames, static_cast<size_t>(fitting));
@@ -426,16 +419,17 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
                                      : fmt::format("about {:.0f} s", options.budget_s),
                   out.string()));
   Budget budget(options, clock, stop);
-  std::vector<Frame> frames = ReadFrames(*source, options, stop);
-  const size_t frames_read = frames.size();
-  size_t most_frames = frames_read;
+  ClipReader reader(*source, options.skip, options.frames, stop);
+  const auto frames = static_cast<size_t>(options.frames);
+  size_t most_frames = frames;
   CalibrationClip::MostFrames limit;
   if (budget.is_timed()) {
-    limit = [&](double dense_ms, double trial_ms) {
-      return most_frames = MostFrames(options, budget, dense_ms, trial_ms);
+    limit = [&](const CalibrationClip::FrameTimes& of_frame) {
+      return most_frames = MostFrames(options, budget, of_frame);
     };
   }
-  CalibrationClip clip(model, config, std::move(frames), clock, stop, limit);
+  CalibrationClip clip(
+      model, config, [&reader] { return reader.Next(); }, clock, stop, limit);
   if (stop) return NothingTried();
 
   Calibration calibration(config, options, clip, clock, budget);
@@ -460,9 +454,9 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
   result.text =
       fmt::format("{} frames: settings are chosen by the first {}, the others are held out",
                   clip.frames(), clip.frames_to_choose_by());
-  if (most_frames < frames_read) {
-    result.text += fmt::format("; {} more would not leave {} s time for {} trials",
-                               frames_read - most_frames, options.budget_s, kFewestTrials);
+  if (most_frames < frames && clip.frames() == most_frames) {
+    result.text += fmt::format("; more would not leave {} s time for {} trials", options.budget_s,
+                               kFewestTrials);
   }
   result.text += fmt::format(
       "\n{}{} trials in {:.0f} s{}", SayEvidence(clip), budget.trials(), budget.seconds(),

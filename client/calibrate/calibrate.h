@@ -18,7 +18,7 @@ struct CalibrationOptions {
   double agreement = 0.99;  // to reach, with dense answers (AgreementMeasure)
   By by = By::kWork;        // what to minimise
   int64_t skip = 0;         // frames of the clip to skip
-  int64_t frames = 64;      // frames to use after those
+  int64_t frames = 64;      // frames to use after those, as far as memory allows (clip_reader.h)
   double budget_s = 120;    // for dense answers and trials
   int64_t trials = 0;       // above 0: ends after that many, however long they take
 

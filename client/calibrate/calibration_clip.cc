@@ -80,11 +80,11 @@ class CalibrationClip::Scorer {
 };
 
 CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
-                                 const RobotConfig& config, std::vector<Frame> frames,
+                                 const RobotConfig& config, const NextFrame& next_frame,
                                  const Clock& clock, const std::atomic<bool>& stop,
                                  const MostFrames& most_frames)
     : model_(std::move(model)), clock_(clock), dense_robot_(model_, config.InDenseMode(), clock) {
-  AnswerDensely(config, std::move(frames), most_frames, stop);
+  AnswerDensely(config, next_frame, most_frames, stop);
   if (stop) return;
   if (frames_.size() < kLeastFrames) {
     throw InputError(
@@ -106,13 +106,18 @@ CalibrationClip::CalibrationClip(std::shared_ptr<const CompiledModel> model,
                   chosen_by_));
 }
 
-void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame> frames,
+void CalibrationClip::AnswerDensely(const RobotConfig& config, const NextFrame& next_frame,
                                     const MostFrames& most_frames, const std::atomic<bool>& stop) {
   StatusLine status(clock_);
+  std::vector<double> read_ms;
   std::vector<double> times_ms;
-  size_t most = frames.size();
-  for (Frame& frame : frames) {
-    if (stop || frames_.size() >= most) break;
+  std::optional<size_t> most;
+  while (!stop && (!most || frames_.size() < *most)) {
+    const auto begin = clock_.Now();
+    std::optional<Frame> next = next_frame();
+    if (!next) break;
+    read_ms.push_back(Milliseconds(clock_.Now() - begin));
+    Frame& frame = *next;
     try {
       const Answer answer = dense_robot_.Process(frame);
       times_ms.push_back(Milliseconds(answer.latency()));
@@ -126,10 +131,14 @@ void CalibrationClip::AnswerDensely(const RobotConfig& config, std::vector<Frame
       LogWarning(fmt::format("frame {} left out: {}", frame.index, error.what()));
     }
     // The first run also touches memory for the first time.
-    if (most_frames && frames_.size() == kLeastFrames) {
-      most = most_frames(MedianOf({times_ms.begin() + 1, times_ms.end()}), FrameOfTrialMs(config));
+    if (most_frames && !most && frames_.size() == kLeastFrames) {
+      most = most_frames({MedianOf(read_ms), MedianOf({times_ms.begin() + 1, times_ms.end()}),
+                          FrameOfTrialMs(config)});
     }
-    status.Show([&] { return fmt::format("dense answer {} of {}", frames_.size(), most); });
+    status.Show([&] {
+      return fmt::format("dense answer {}{}", frames_.size(),
+                         most ? fmt::format(" of at most {}", *most) : "");
+    });
   }
   dense_ms_ = MedianOf(std::move(times_ms));
 }

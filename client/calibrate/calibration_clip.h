@@ -38,15 +38,24 @@ class CalibrationClip {
  public:
   static constexpr size_t kLeastFrames = 6;
 
-  // How many frames to use, of those given, where a dense run and a trial's frame take so long.
-  using MostFrames = std::function<size_t(double dense_ms, double trial_ms)>;
+  // Gives one frame after the other; nothing at the end.
+  using NextFrame = std::function<std::optional<Frame>()>;
 
-  // Answers the frames densely. Leaves out those that do not fit the graph, with a warning, and
-  // those beyond `most_frames`, if it is given. Shows progress on stderr. Throws InputError if the
-  // network takes no such frames, fewer than kLeastFrames are left, or none that choose show
-  // anything to agree on. If `stop` ended it, call nothing else. The clock must outlive this.
+  struct FrameTimes {
+    double read_ms = 0;
+    double dense_ms = 0;
+    double trial_ms = 0;
+  };
+  // How many frames to use where they take so long.
+  using MostFrames = std::function<size_t(const FrameTimes& of_frame)>;
+
+  // Answers frames densely, and asks for no more than `most_frames` of them, if it is given. Leaves
+  // out those that do not fit the graph, with a warning. Shows progress on stderr. Throws
+  // InputError if the network takes no such frames, fewer than kLeastFrames are left, or none that
+  // choose show anything to agree on. If `stop` ended it, call nothing else. The clock must outlive
+  // this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
-                  std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop,
+                  const NextFrame& next_frame, const Clock& clock, const std::atomic<bool>& stop,
                   const MostFrames& most_frames = {});
 
   size_t frames() const { return frames_.size(); }
@@ -96,7 +105,7 @@ class CalibrationClip {
   };
   class Scorer;
 
-  void AnswerDensely(const RobotConfig& config, std::vector<Frame> frames,
+  void AnswerDensely(const RobotConfig& config, const NextFrame& next_frame,
                      const MostFrames& most_frames, const std::atomic<bool>& stop);
   double FrameOfTrialMs(const RobotConfig& config) const;
   bool IsDenseTurn(size_t frame, Beside beside) const;

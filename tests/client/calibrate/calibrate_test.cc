@@ -2,6 +2,7 @@
 
 #include "client/calibrate/calibrate.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -18,9 +21,11 @@
 
 #include "client/calibrate/cache_settings.h"
 #include "client/calibrate/calibration_clip.h"
+#include "client/calibrate/clip_reader.h"
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/log.h"
 #include "common/config/robot_config.h"
 #include "common/model/picture.h"
 #include "common/source/frame_source.h"
@@ -93,9 +98,15 @@ class CalibrateTest : public FolderTest {
     return frames;
   }
 
+  static CalibrationClip::NextFrame Giving(std::vector<Frame> frames) {
+    return [frames = std::move(frames), next = size_t{0}]() mutable {
+      return next < frames.size() ? std::optional(frames[next++]) : std::nullopt;
+    };
+  }
+
   CalibrationClip MakeClip(const RobotConfig& config, const std::string& clip = kClip) const {
-    return CalibrationClip(Compile(LoadGraph(config, false), config), config, ReadFrames(clip),
-                           clock_, stop_);
+    return CalibrationClip(Compile(LoadGraph(config, false), config), config,
+                           Giving(ReadFrames(clip)), clock_, stop_);
   }
 
   CalibrationOptions Options(double agreement, int64_t trials) const {
@@ -192,6 +203,74 @@ TEST_F(CalibrateTest, FortySecondsBuyTenTrialsOfASlowNetwork) {
   }
 }
 
+// One large picture, again and again.
+class LargeFrames final : public FrameSource {
+ public:
+  explicit LargeFrames(bool is_live) : is_live_(is_live) {}
+
+  std::optional<Frame> Next() override {
+    Frame frame;
+    frame.index = given_++;
+    frame.picture = picture_;
+    return frame;
+  }
+  int64_t skipped() const override { return 0; }
+  bool is_live() const override { return is_live_; }
+  bool has_tensors() const override { return false; }
+  double frame_rate() const override { return 0; }
+  int64_t given() const { return given_; }
+
+ private:
+  const bool is_live_;
+  const Picture picture_ = MakePicture(1 << 10, 1 << 10, 1, std::vector<uint8_t>(1 << 20));
+  int64_t given_ = 0;
+};
+
+TEST_F(CalibrateTest, HoldsNoMoreFramesThanThereIsMemoryFor) {
+  constexpr int64_t kMany = 10'000;
+  for (const bool is_live : {false, true}) {
+    SCOPED_TRACE(is_live);
+    LargeFrames source(is_live);
+    ClipReader reader(source, /*skipped=*/3, kMany, stop_);
+    EXPECT_EQ(source.given(), is_live ? 3 + 512 + 1 : 0) << "a camera does not wait";
+    int64_t frames = 0;
+    for (std::optional<Frame> frame; (frame = reader.Next()); ++frames) {
+      EXPECT_EQ(frame->index, 3 + frames);
+    }
+    EXPECT_EQ(frames, 512);
+    EXPECT_EQ(source.given(), 3 + 512 + 1);
+    EXPECT_FALSE(reader.Next());
+  }
+  LargeFrames source(/*is_live=*/false);
+  ClipReader reader(source, 0, /*most=*/2, stop_);
+  EXPECT_TRUE(reader.Next());
+  EXPECT_TRUE(reader.Next());
+  EXPECT_FALSE(reader.Next());
+  EXPECT_EQ(source.given(), 2);
+}
+
+// The last of thirteen pictures is broken, which who reads it would say.
+TEST_F(CalibrateTest, ReadsNoMoreFramesThanThereIsTimeFor) {
+  fs::create_directory(Path("clip"));
+  int written = 0;
+  for (const Frame& frame : ReadFrames("generated:seed=5,frames=12,width=160,height=128")) {
+    const auto* const pixels = reinterpret_cast<const char*>(frame.picture.pixels.get());
+    WriteText(fmt::format("clip/{}.ppm", 100 + written++),
+              "P6 160 128 255\n" + std::string(pixels, size_t{3} * 160 * 128));
+  }
+  WriteText("clip/200.ppm", "P6 160 128 255\n");
+  const SteppingClock clock{std::chrono::milliseconds(4)};
+  CalibrationOptions options = Options(0.9, 0);
+  options.budget_s = 0.5;
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  const CalibrationResult result = Calibrate(SmallDemo(), Path("clip"), options, clock, stop_);
+  SetLogLevel(LogLevel::kOff);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(result.text.starts_with("12 frames: ")) << result.text;
+  EXPECT_EQ(log.find("skipped"), log.npos) << log;
+}
+
 // All frames but the first ones of a clip are black, of which the network says one thing.
 TEST_F(CalibrateTest, CountsFramesWithEvidenceAndRefusesAClipWithNone) {
   const RobotConfig config = SmallDemo();
@@ -204,7 +283,7 @@ TEST_F(CalibrateTest, CountsFramesWithEvidenceAndRefusesAClipWithNone) {
       frames[i].picture = MakePicture(picture.width, picture.height, picture.channels,
                                       std::vector<uint8_t>(bytes, 0));
     }
-    return CalibrationClip(model, config, std::move(frames), clock_, stop_);
+    return CalibrationClip(model, config, Giving(std::move(frames)), clock_, stop_);
   };
   const CalibrationClip::Evidence all = clip_with(9).evidence();
   EXPECT_EQ(all.chosen_by, 5);
@@ -390,6 +469,10 @@ TEST_F(CalibrateTest, SaysWhatCannotBeUsed) {
   wrong = options;
   wrong.frames = 5;
   EXPECT_EQ(Refusal(config, kClip, wrong), "--frames must be from 6 to 10000, got 5");
+  wrong = options;
+  wrong.skip = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(Refusal(config, kClip, wrong),
+            "--skip must be from 0 to 1000000000, got 9223372036854775807");
   wrong = options;
   wrong.budget_s = 0;
   EXPECT_NE(Refusal(config, kClip, wrong), "");
