@@ -16,7 +16,7 @@
 
 #include "client/robot_setup.h"
 #include "common/base/cache_folder.h"
-#include "common/base/file.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/codec/picture_codec.h"
 #include "common/link/emulated_link.h"
@@ -85,6 +85,21 @@ class PausedClock final : public Clock {
   bool is_ended_ = false;
 };
 
+// Returns whether it is kept; warns if not. An empty file: nothing is to be kept.
+bool TryToKeep(const Profile& profile, const std::filesystem::path& file) {
+  if (file.empty()) return false;
+  try {
+    WriteCacheFile(file, ToJsonText(profile));
+    return true;
+  } catch (const InputError& error) {
+    LogWarning(
+        fmt::format("{}: the robot measures itself again at the next start; set "
+                    "$CACHEINF_CACHE to a folder that can be written",
+                    error.what()));
+    return false;
+  }
+}
+
 }  // namespace
 
 // The configured codec is the usual one of its kind.
@@ -102,6 +117,7 @@ std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config) {
 
 class IdleProfile::Measuring {
  public:
+  // An empty file: nothing is kept.
   Measuring(ProfileRequest request, std::filesystem::path file, double slowdown, const Clock& clock)
       : request_(std::move(request)), file_(std::move(file)), slowdown_(slowdown), clock_(clock) {}
   ~Measuring() { clock_.End(); }
@@ -130,8 +146,9 @@ class IdleProfile::Measuring {
       return true;
     };
     const auto obtained = ObtainProfile(request_, file_, false, clock_, on_progress);
-    LogInfo(
-        fmt::format("the robot has measured itself; its model's profile is {}", file_.string()));
+    const bool is_kept = obtained.is_in_file || TryToKeep(obtained.profile, file_);
+    LogInfo(fmt::format("the robot has measured itself; its model's profile is {}",
+                        is_kept ? file_.string() : "not kept"));
     return SlowedDown(obtained.profile, slowdown_);
   }
 
@@ -155,14 +172,15 @@ IdleProfile::IdleProfile(const std::shared_ptr<const CompiledModel>& model,
   first_ = KnownProfile(request, file);
   const bool is_measured = first_.has_value();
   if (!first_) first_ = KnownProfile(request, rough_file);
+  bool may_keep = true;
   if (!first_) {
     first_ = RoughProfile(request, model, clock);
-    std::filesystem::create_directories(folder);
-    WriteFile(rough_file, ToJsonText(*first_));
+    may_keep = TryToKeep(*first_, rough_file);
   }
   first_ = SlowedDown(*first_, slowdown);
   if (is_measured) return;
-  measuring_ = std::make_unique<Measuring>(std::move(request), file, slowdown, clock);
+  measuring_ = std::make_unique<Measuring>(
+      std::move(request), may_keep ? file : std::filesystem::path(), slowdown, clock);
 }
 
 IdleProfile::~IdleProfile() = default;

@@ -19,7 +19,7 @@ std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config);
 
 // What a robot's model costs on its machine: at once rough figures, unless an earlier run has
 // measured it; then what is measured on another thread while the robot has nothing to do. Keeps
-// both in the cache folder.
+// both in the cache folder, if it can be written; else warns.
 class IdleProfile {
  public:
   // Takes a few frames' time if no earlier run has left rough figures. The clock must outlive this.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/file.h"
 #include "common/base/output_files.h"
 #include "common/base/status_line.h"
 #include "common/codec/picture_codec.h"
@@ -81,18 +82,18 @@ std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
   request.settings = SharedSettingsOf(config, *request.graph);
   request.decoder = config.model_config.decoder;
   StatusLine status(clock);
-  const auto [profile, was_known] = ObtainProfile(
+  const auto [profile, was_known, is_in_file] = ObtainProfile(
       request, command.out, command.measure_again, clock, [&](double done, double left_s) {
         status.Show([&] {
           return fmt::format("measured {:.0f} %, about {:.0f} s left", 100 * done, left_s);
         });
         return !stop;
       });
+  if (!is_in_file) WriteFile(command.out, ToJsonText(profile));
   if (was_known) {
     return fmt::format(
                "{} is still valid: it was measured with this model, settings, clips, codecs, "
-               "machine "
-               "and build\n",
+               "machine and build, and for as long at least\n",
                command.out.string()) +
            SummaryOf(profile);
   }

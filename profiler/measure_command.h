@@ -21,8 +21,9 @@ struct MeasureCommand {
 };
 
 // Measures what the configuration's model costs on this machine and writes the profile, unless the
-// file holds one of the same model, settings, clips, codecs, machine and build. Returns what to
-// print. If `stop` ends it, writes nothing and throws Stopped. Throws InputError.
+// file holds one of the same model, settings, clips, frames, codecs, machine and build that took as
+// many seconds at least. Returns what to print. If `stop` ends it, writes nothing and throws
+// Stopped. Throws InputError.
 std::string RunMeasureCommand(const MeasureCommand& command, const Clock& clock,
                               const std::atomic<bool>& stop);
 

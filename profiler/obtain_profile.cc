@@ -8,6 +8,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "common/answer/agreement.h"
@@ -23,6 +24,7 @@
 #include "common/model/graph/schemes.h"
 #include "common/pair/server_connection.h"
 #include "common/reuse/settings.h"
+#include "common/source/folder_source.h"
 #include "profiler/clip_agreement.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/machine.h"
@@ -31,7 +33,10 @@
 namespace cacheinf {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr double kShareToJudge = 0.33;  // of the seconds, agreement
+constexpr const char* kSeconds = "seconds";
 
 std::vector<int> WinogradLayersOf(const Graph& graph) {
   std::vector<int> layers;
@@ -93,25 +98,77 @@ std::string SettingsText(const ProfileRequest& request) {
   return json.dump();
 }
 
-std::string SampledText(const ProfileRequest& request) {
-  return TextOf(nlohmann::json{{"clips", request.clips}, {"codecs", request.codecs}});
+std::string Digest(const std::string& text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-// What makes a measurement another one.
+// Tells a clip's files apart by their names, sizes and time stamps; empty if it has none.
+std::string FilesOf(const std::string& clip) {
+  std::error_code error;
+  std::vector<std::string> files;
+  const auto add = [&](const fs::path& file) {
+    const fs::file_time_type written = fs::last_write_time(file, error);
+    files.push_back(fmt::format("{} {} {}", file.filename().string(), fs::file_size(file, error),
+                                written.time_since_epoch().count()));
+  };
+  if (fs::is_regular_file(clip, error)) add(clip);
+  for (const fs::directory_entry& entry : fs::directory_iterator(clip, error)) {
+    if (IsPictureFile(entry.path())) add(entry.path());
+  }
+  std::ranges::sort(files);
+  return files.empty() ? "" : Digest(fmt::format("{}", fmt::join(files, "\n")));
+}
+
+std::string SampledText(const ProfileRequest& request) {
+  std::vector<std::string> files;
+  for (const std::string& clip : request.clips) files.push_back(FilesOf(clip));
+  return TextOf(nlohmann::json{{"clips", request.clips},
+                               {"codecs", request.codecs},
+                               {"files", files},
+                               {"frames", request.frames},
+                               {kSeconds, request.seconds}});
+}
+
+struct Sampled {
+  std::string what;
+  double seconds = 0;  // 0: unknown
+};
+
+// Profile::sampled may be any text: of another version, or imported.
+Sampled SampledOf(const Profile& profile) {
+  FieldsJson json = FieldsJson::parse(profile.sampled, nullptr, /*allow_exceptions=*/false);
+  const bool has_seconds =
+      json.is_object() && json.contains(kSeconds) && json[kSeconds].is_number();
+  if (!has_seconds) return {profile.sampled};
+  const auto seconds = json[kSeconds].get<double>();
+  json.erase(kSeconds);
+  return {TextOf(json), seconds};
+}
+
+// What makes a measurement another one, however long it takes.
 std::string KeyOf(const Profile& profile) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {}", NameOf(profile.side), profile.model_checksum,
-                     profile.settings, profile.sampled, profile.machine_fingerprint, profile.build,
-                     profile.backend, profile.threads, NameOf(profile.slice_codec),
+                     profile.settings, SampledOf(profile).what, profile.machine_fingerprint,
+                     profile.build, profile.backend, profile.threads, NameOf(profile.slice_codec),
                      fmt::join(profile.winograd_layers, ","));
 }
 
-// Returns the file's profile if it has the same heading.
-std::optional<Profile> Known(const std::filesystem::path& file, const Profile& heading) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
+// Returns the file's profile if it has the same heading, and was measured for as long at least.
+std::optional<Profile> Known(const fs::path& file, const Profile& heading) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return std::nullopt;
   try {
     Profile profile = LoadProfile(file);
-    if (KeyOf(profile) == KeyOf(heading)) return profile;
-    LogInfo(file.string() + " is a profile of something else; measuring again");
+    const double seconds = SampledOf(profile).seconds;
+    const double asked_s = SampledOf(heading).seconds;
+    if (KeyOf(profile) != KeyOf(heading)) {
+      LogInfo(file.string() + " is a profile of something else; measuring again");
+    } else if (seconds < asked_s) {
+      LogInfo(fmt::format("{} was measured for {} seconds, not {}; measuring again", file.string(),
+                          seconds, asked_s));
+    } else {
+      return profile;
+    }
   } catch (const InputError& error) {
     LogWarning(error.what());
   }
@@ -158,26 +215,23 @@ Profile Heading(const ProfileRequest& request) {
   return profile;
 }
 
-std::string NameOf(const ProfileRequest& request) {
-  const std::string text = KeyOf(Heading(request));
-  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
-}
+std::string NameOf(const ProfileRequest& request) { return Digest(KeyOf(Heading(request))); }
 
-std::optional<Profile> KnownProfile(const ProfileRequest& request,
-                                    const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
+std::optional<Profile> KnownProfile(const ProfileRequest& request, const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return std::nullopt;
   return Known(file, Heading(request));
 }
 
-ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
+ObtainedProfile ObtainProfile(const ProfileRequest& request, const fs::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress) {
   CheckCarriesRows(request.settings.slice_codec, *request.graph);
   const Profile heading = Heading(request);
   if (!measure_again) {
     if (std::optional<Profile> known = Known(file, heading)) {
-      if (SetWatts(request.watts, &*known)) WriteFile(file, ToJsonText(*known));
-      return {*std::move(known), true};
+      const bool is_in_file = !SetWatts(request.watts, &*known);
+      return {*std::move(known), true, is_in_file};
     }
   }
   Measurement measurement;
@@ -214,9 +268,7 @@ ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesyst
   if (is_generated) {
     profile.assumptions.emplace_back("motion is that of generated scenes, not of a clip");
   }
-  std::filesystem::create_directories(std::filesystem::absolute(file).parent_path());
-  WriteFile(file, ToJsonText(profile));
-  return {std::move(profile), false};
+  return {std::move(profile), false, false};
 }
 
 }  // namespace cacheinf

@@ -42,25 +42,26 @@ struct ProfileRequest {
   std::optional<DecoderConfig> decoder = {};
 };
 
-// Names the profile's file: 16 hexadecimal digits that differ if model, settings, clips, codecs,
-// machine or build do.
+// Names the profile's file: 16 hexadecimal digits that differ if model, settings, clips with their
+// files, frames, codecs, machine or build do.
 std::string NameOf(const ProfileRequest& request);
 
 // Returns a profile of the request without any measurements.
 Profile Heading(const ProfileRequest& request);
 
-// Returns the file's profile if it fits the request.
+// Returns the file's profile if it fits the request, and was measured for as many seconds at least.
 std::optional<Profile> KnownProfile(const ProfileRequest& request,
                                     const std::filesystem::path& file);
 
 struct ObtainedProfile {
   Profile profile;
-  bool was_known = false;  // read from the file, not measured
+  bool was_known = false;   // read from the file, not measured
+  bool is_in_file = false;  // as it is; else the caller writes it, if it is to be kept
 };
 
-// Returns the file's profile, with the watts of this request, if it fits the request and need not
-// be measured again; else measures it and writes the file. `on_progress` as in Measurement: false
-// ends it. Throws Stopped if it was ended, InputError if the request does not fit the model.
+// Returns the file's profile, with the watts of this request, if it is known (KnownProfile) and
+// need not be measured again; else measures it. `on_progress` as in Measurement: false ends it.
+// Throws Stopped if it was ended, InputError if the request does not fit the model.
 ObtainedProfile ObtainProfile(const ProfileRequest& request, const std::filesystem::path& file,
                               bool measure_again, const Clock& clock,
                               const std::function<bool(double done, double left_s)>& on_progress);

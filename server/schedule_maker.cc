@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "common/base/cache_folder.h"
 #include "common/base/error.h"
-#include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/printable.h"
 #include "common/base/status_line.h"
@@ -78,6 +78,20 @@ std::filesystem::path FileOf(const std::filesystem::path& folder, const Profile&
                              const Profile& server) {
   return folder / fmt::format("{:016x}-{:016x}{}", FingerprintOf(robot), FingerprintOf(server),
                               kScheduleEnding);
+}
+
+// Returns whether it is kept; warns if not.
+bool TryToKeep(const std::filesystem::path& file, const std::string& text) {
+  try {
+    WriteCacheFile(file, text);
+    return true;
+  } catch (const InputError& error) {
+    LogWarning(
+        fmt::format("{}: it is made again for the next robot; make room, or name another "
+                    "folder by --models",
+                    error.what()));
+    return false;
+  }
 }
 
 // From it a robot chooses among being alone and all codecs; nothing is solved.
@@ -258,9 +272,10 @@ std::string ScheduleMaker::Finish(const Order& order) {
     });
     return !stops_;
   };
-  const Profile measured =
-      ObtainProfile(order.request, order.profile_file, false, clock_, on_progress).profile;
-  const Profile server = SlowedDown(measured, slowdown_);
+  const ObtainedProfile measured =
+      ObtainProfile(order.request, order.profile_file, false, clock_, on_progress);
+  if (!measured.is_in_file) TryToKeep(order.profile_file, ToJsonText(measured.profile));
+  const Profile server = SlowedDown(measured.profile, slowdown_);
   const std::filesystem::path file = FileOf(folder_, robot, server);
   if (const auto known = KnownSchedule(file, robot, server)) return *known;
   LogInfo(fmt::format("solving a schedule for model '{}'", Printable(robot.model)));
@@ -272,7 +287,7 @@ std::string ScheduleMaker::Finish(const Order& order) {
     throw InputError(stops_ ? "the server stops" : "solving takes too long");
   }
   std::string text = ToJsonText(schedule);
-  WriteFile(file, text);
+  if (!TryToKeep(file, text)) return text;
   RemoveOldSchedules();
   LogInfo(fmt::format("the schedule for model '{}' is kept in {}", Printable(robot.model),
                       file.string()));

@@ -1,6 +1,9 @@
 #include "common/base/cache_folder.h"
 
 #include <cstdlib>
+#include <system_error>
+
+#include "common/base/file.h"
 
 namespace cacheinf {
 
@@ -9,6 +12,12 @@ std::filesystem::path CacheFolder() {
   if (cache != nullptr && *cache != 0) return cache;
   const char* const home = std::getenv("HOME");
   return std::filesystem::path(home == nullptr ? "" : home) / ".cache/cacheinf";
+}
+
+void WriteCacheFile(const std::filesystem::path& file, std::string_view bytes) {
+  std::error_code error;  // of what follows, too
+  std::filesystem::create_directories(file.parent_path(), error);
+  ReplaceFile(file, {&bytes, 1});
 }
 
 }  // namespace cacheinf

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/robot_setup.h"
+#include "common/base/cache_folder.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -70,8 +71,11 @@ ObtainedProfile ObtainSide(const std::shared_ptr<const CompiledModel>& model,
   for (const std::string& clip : wanted.clips) {
     clips += "-" + std::filesystem::path(clip).stem().string();
   }
-  return ObtainProfile(request, wanted.folder / (NameOf(request) + clips + ".profile.json"), false,
-                       clock, [](double, double) { return true; });
+  const std::filesystem::path file = wanted.folder / (NameOf(request) + clips + ".profile.json");
+  ObtainedProfile obtained =
+      ObtainProfile(request, file, false, clock, [](double, double) { return true; });
+  if (!obtained.is_in_file) WriteCacheFile(file, ToJsonText(obtained.profile));
+  return obtained;
 }
 
 ModelProfiles ObtainProfiles(const std::shared_ptr<const CompiledModel>& model,

@@ -16,6 +16,7 @@
 
 #include "client/robot_setup.h"
 #include "common/base/clock.h"
+#include "common/base/log.h"
 #include "common/exec/compiled_model.h"
 #include "common/plan/profile.h"
 #include "common/plan/schedule.h"
@@ -101,6 +102,41 @@ TEST_F(IdleProfileTest, MeasuresWhileTheRobotIsIdleAndLeavesAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
   profile.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
+// A hundred times as quick as time.
+class QuickClock final : public Clock {
+ public:
+  std::chrono::nanoseconds Now() const override { return 100 * clock_.Now(); }
+
+ private:
+  SteadyClock clock_;
+};
+
+TEST_F(IdleProfileTest, MeasuresWhereNothingCanBeKept) {
+  setenv("CACHEINF_CACHE", "/proc/nowhere", 1);
+  config_.server.address = "";  // no codecs to measure
+  const QuickClock clock;
+  SetLogLevel(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  IdleProfile profile(model_, config_, clock);
+  std::optional<Profile> taken = profile.Take();
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(IsRough(*taken));
+  profile.Resume();
+  taken.reset();
+  for (int i = 0; i < 6'000 && !taken; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+    taken = profile.Take();
+  }
+  SetLogLevel(LogLevel::kOff);
+  const std::string log = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(taken) << log;
+  EXPECT_FALSE(IsRough(*taken));
+  const size_t warning = log.find("the robot measures itself again at the next start");
+  EXPECT_NE(warning, log.npos) << log;
+  EXPECT_NE(log.find("$CACHEINF_CACHE"), log.npos) << log;
+  EXPECT_EQ(log.find("at the next start", warning + 50), log.npos) << "it is said twice: " << log;
 }
 
 using SlowIdleProfileTest = IdleProfileTest;

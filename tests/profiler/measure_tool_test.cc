@@ -141,7 +141,8 @@ TEST_F(MeasureToolTest, SaysInOneSentenceWhatIsWrong) {
        {"--side robot -o p.json --clip nowhere.mp4",
         "--side robot -o p.json --clip generated:frames=3,width=64,height=48",
         "--side middle -o p.json", "-o p.json", "--side robot",
-        "--side robot -o p.json --quick --seconds 3", "--side robot -o p.json --codec h264"}) {
+        "--side robot -o p.json --quick --seconds 3", "--side robot -o p.json --codec h264",
+        "--side robot -o nowhere/p.json", "--side robot -o /dev/full --frames 16 --codec raw"}) {
     const CommandResult result = Measure(wrong);
     EXPECT_EQ(result.exit_code, 2) << wrong << ": " << result.out;
     EXPECT_NE(result.out.find("cacheinf-profile: "), std::string::npos) << result.out;

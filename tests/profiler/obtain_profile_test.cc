@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "common/backend/host/cpu_backend.h"
+#include "common/plan/profile.h"
 #include "tests/testing/by_winograd.h"
 #include "tests/testing/folder_test.h"
 
@@ -42,17 +44,24 @@ Graph Convolutions(std::optional<float> last_weight = std::nullopt) {
 
 class ObtainProfileTest : public FolderTest {
  protected:
-  Profile Obtain(Graph graph, CacheConfig::Policy policy = CacheConfig::Policy::kChange) const {
+  static ProfileRequest RequestFor(Graph graph) {
     ProfileRequest request;
     request.graph = std::make_shared<const Graph>(std::move(graph));
     request.make_backend = [] { return std::make_unique<CpuBackend>(); };
-    request.settings.cache.policy = policy;
     request.frames = 16;
     request.codecs = {"raw"};
     request.seconds = 0.1;
-    return ObtainProfile(request, Path("profile.json"), /*measure_again=*/false, SteadyClock(),
-                         [](double, double) { return true; })
-        .profile;
+    return request;
+  }
+
+  Profile Obtain(Graph graph, CacheConfig::Policy policy = CacheConfig::Policy::kChange) const {
+    ProfileRequest request = RequestFor(std::move(graph));
+    request.settings.cache.policy = policy;
+    const ObtainedProfile obtained =
+        ObtainProfile(request, Path("profile.json"), /*measure_again=*/false, SteadyClock(),
+                      [](double, double) { return true; });
+    if (!obtained.is_in_file) WriteText("profile.json", ToJsonText(obtained.profile));
+    return obtained.profile;
   }
 };
 
@@ -89,6 +98,44 @@ TEST_F(ObtainProfileTest, SaysThatNobodyKnowsWhatWinogradChanges) {
     const Profile profile = Obtain(graph);
     EXPECT_EQ(profile.winograd_difference, std::nullopt) << how;
     EXPECT_EQ(WinogradText(profile), "2 convolutions by Winograd, relative error unknown") << how;
+  }
+}
+
+TEST_F(ObtainProfileTest, MeasuresAgainForOtherFramesMoreSecondsAndChangedFiles) {
+  WriteText("clip.mp4", "1 frame");
+  std::filesystem::create_directory(folder_ / "pictures");
+  WriteText("pictures/1.png", "1 frame");
+  ProfileRequest request = RequestFor(Convolutions());
+  request.clips = {"generated", Path("clip.mp4"), Path("pictures")};
+  Profile measured = Heading(request);
+  measured.operators.resize(1);
+  WriteText("profile.json", ToJsonText(measured));
+  const auto is_known = [this](const ProfileRequest& asked) {
+    return KnownProfile(asked, Path("profile.json")).has_value();
+  };
+
+  WriteText("pictures/notes.txt", "no frame");
+  ProfileRequest other = request;
+  other.seconds = 0.05;
+  EXPECT_TRUE(is_known(other)) << "a longer measurement is as good";
+  other.seconds = 0.2;
+  EXPECT_FALSE(is_known(other));
+  other = request;
+  other.frames = 17;
+  EXPECT_FALSE(is_known(other));
+
+  WriteText("pictures/2.png", "2 frames");
+  EXPECT_FALSE(is_known(request)) << "a picture came";
+  std::filesystem::remove(folder_ / "pictures/2.png");
+  WriteText("clip.mp4", "2 frame");
+  EXPECT_FALSE(is_known(request)) << "another film of the same length";
+
+  // As imported, and as a former version wrote it.
+  for (const char* const sampled : {"", R"({"clips":[],"codecs":["raw"]})"}) {
+    measured.sampled = sampled;
+    WriteText("profile.json", ToJsonText(measured));
+    EXPECT_EQ(LoadProfile(Path("profile.json")).sampled, sampled);
+    EXPECT_FALSE(is_known(request));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "server/schedule_maker.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -16,6 +17,7 @@
 #include <thread>
 
 #include "common/backend/host/cpu_backend.h"
+#include "common/base/cache_folder.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -41,8 +43,8 @@ class ScheduleMakerTest : public FolderTest {
     });
   }
 
-  // Measures in one second what a robot would have measured. The server's measurements are in the
-  // folder.
+  // Measures in no time what a robot would have measured. The server finds it in the folder, and
+  // takes it for its own measurement.
   Profile MeasureServer() {
     ProfileRequest request;
     request.side = Side::kServer;
@@ -56,10 +58,16 @@ class ScheduleMakerTest : public FolderTest {
     request.threads = 1;
     request.settings = settings_.shared;
     request.codecs = {"raw"};
+    request.seconds = 20;
+    const std::string sampled = Heading(request).sampled;
+    const std::string name = NameOf(request) + ".profile.json";
     request.frames = 2 * kLeastClipFrames;
     request.seconds = 0.1;
-    const fs::path file = folder_ / "made" / (NameOf(request) + ".profile.json");
-    return ObtainProfile(request, file, false, clock_, [](double, double) { return true; }).profile;
+    Profile profile =
+        ObtainProfile(request, "", false, clock_, [](double, double) { return true; }).profile;
+    profile.sampled = sampled;
+    WriteCacheFile(folder_ / "made" / name, ToJsonText(profile));
+    return profile;
   }
 
   const SteadyClock clock_{};
@@ -121,12 +129,19 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
 
 // Else the server would not know its own measurements, and would measure for 20 s.
 TEST_F(ScheduleMakerTest, DoesNotMeasureARobotsPipeline) {
-  robot_ = MeasureServer();
+  const Profile server = MeasureServer();
+  robot_ = server;
   robot_.side = Side::kRobot;
   ProfiledCodec pipeline = robot_.codecs.front();
   pipeline.codec = "video:gst:x264enc tune=4 ! tee name=t ! queue t. ! filesink location=/tmp/x";
   robot_.codecs.push_back(pipeline);
+  // Where the schedule would be kept is a folder; the robot gets it all the same.
+  const fs::path file =
+      folder_ / "made" /
+      fmt::format("{:016x}-{:016x}.schedule.json", FingerprintOf(robot_), FingerprintOf(server));
+  fs::create_directory(file);
   const Schedule schedule = ParseSchedule(Make(never_).get(), "made");
+  EXPECT_TRUE(fs::is_directory(file));
   EXPECT_EQ(schedule.robot.codecs.size(), 2u);
   EXPECT_EQ(schedule.server.codecs.size(), 1u);
 }
