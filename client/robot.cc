@@ -13,6 +13,7 @@
 #include "common/answer/outputs.h"
 #include "common/answer/recomputed.h"
 #include "common/answer/seen_picture.h"
+#include "common/base/fields.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/exec/model_state.h"
@@ -56,13 +57,12 @@ PictureView ViewOf(const PictureFit& fit, const uint8_t* pixels) {
 }
 
 void Add(const MemoryReport& more, MemoryReport& sum) {
-  for (size_t MemoryReport::*const bytes :
-       {&MemoryReport::arena_bytes, &MemoryReport::second_bytes, &MemoryReport::no_cache_bytes,
-        &MemoryReport::cache_all_bytes, &MemoryReport::activation_bytes,
-        &MemoryReport::persistent_bytes, &MemoryReport::lower_bound_bytes,
-        &MemoryReport::constant_bytes, &MemoryReport::scratch_bytes}) {
-    sum.*bytes += more.*bytes;
-  }
+  std::vector<size_t> bytes;
+  const auto collect = [&bytes](const char* /*name*/, size_t more) { bytes.push_back(more); };
+  VisitFields(more, collect);
+  size_t at = 0;
+  const auto add = [&](const char* /*name*/, size_t& sum) { sum += bytes[at++]; };
+  VisitFields(sum, add);
 }
 
 }  // namespace

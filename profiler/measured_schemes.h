@@ -49,7 +49,7 @@ SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const
                            SchemeTimes known = {});
 
 // The faster scheme of every measured layer; kDirect for the others.
-SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
+Schemes FasterSchemes(const Graph& graph, const SchemeTimes& times);
 
 // How many distinct layers MeasureSchemes would time.
 int LayersToMeasure(const Graph& graph, const SchemeTimes& known = {});

@@ -65,7 +65,7 @@ std::optional<double> WinogradDifference(const ProfileRequest& request, const Fi
   Graph by_winograd = *request.graph;
   by_winograd.outputs = LastConvolutions(by_winograd);
   Graph direct = by_winograd;
-  SetSchemes(direct, SchemePlan(direct.operators.size(), Scheme::kDirect));
+  SetSchemes(direct, Schemes(direct.operators.size(), Scheme::kDirect));
   FrameDecision whole;
   whole.kind = FrameDecision::Kind::kWhole;
   const auto answered = [&](Graph graph) {

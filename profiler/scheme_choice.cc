@@ -145,10 +145,10 @@ NamedSchemes SchemesOf(const Graph& graph) {
 }
 
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
-  SchemePlan plan;
+  Schemes chosen;
   size_t next = 0;
   for (const Operator& op : graph.operators) {
-    plan.push_back(Scheme::kDirect);
+    chosen.push_back(Scheme::kDirect);
     if (op.As<op::Conv>() == nullptr) continue;
     if (next == schemes.size()) {
       throw InputError(fmt::format("there are schemes for {} convolutions, but the model has more",
@@ -159,13 +159,13 @@ void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
       throw InputError(fmt::format(
           "there is a scheme for convolution '{}' where the model has '{}'", named.layer, op.name));
     }
-    plan.back() = named.scheme;
+    chosen.back() = named.scheme;
   }
   if (next < schemes.size()) {
     throw InputError(fmt::format("there are schemes for {} convolutions, but the model has {}",
                                  schemes.size(), next));
   }
-  SetSchemes(graph, plan);
+  SetSchemes(graph, chosen);
 }
 
 }  // namespace cacheinf

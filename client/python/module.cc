@@ -45,10 +45,6 @@ namespace py = pybind11;
 
 namespace cacheinf {
 
-CACHEINF_FIELDS(MemoryReport, arena_bytes, no_cache_bytes, cache_all_bytes, activation_bytes,
-                scratch_bytes)
-CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
-
 namespace {
 
 // Throws InputError if the configuration says what only the program does.

@@ -623,7 +623,7 @@ void ModelState::Run() {
 
 void ModelState::Run(const RowsOfOperators& rows) {
   if (rows.size() != state_->operators.size()) {
-    throw std::invalid_argument("a plan of " + std::to_string(rows.size()) + " rows for " +
+    throw std::invalid_argument(std::to_string(rows.size()) + " rows for " +
                                 std::to_string(state_->operators.size()) + " operators");
   }
   for (const OpId op : state_->order) state_->Run(op, rows[op]);

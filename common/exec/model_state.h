@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "common/base/fields.h"
 #include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/changed_work.h"
@@ -48,6 +49,9 @@ struct MemoryReport {
   size_t constant_bytes = 0;     // copies of constants that operators work on; not in arena_bytes
   size_t scratch_bytes = 0;
 };
+CACHEINF_FIELDS(MemoryReport, arena_bytes, second_bytes, no_cache_bytes, cache_all_bytes,
+                activation_bytes, persistent_bytes, lower_bound_bytes, constant_bytes,
+                scratch_bytes)
 
 // A pixel of a kept map.
 struct StoredPixel {

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "common/base/fields.h"
 #include "common/config/guard_config.h"
 #include "common/guard/safety_levels.h"
 #include "common/model/graph/geometry.h"
@@ -37,6 +38,7 @@ struct SampleCounts {
   int64_t changes = 0;                                          // of the safety level
   std::array<int64_t, WordsOf(SafetyLevel()).size()> frames{};  // answered at each level
 };
+CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
 
 // The samples of answers by one plan that a server or a smaller model had a part in.
 struct PlanSamples {
@@ -45,6 +47,7 @@ struct PlanSamples {
   double agreement = 1;  // of the last ones
   bool fails = false;    // they agree too little
 };
+CACHEINF_FIELDS(PlanSamples, samples, bad_samples, agreement, fails)
 
 // Says when and where to sample answers, and what follows.
 //

@@ -175,7 +175,7 @@ ChannelStatistics Channel::statistics() const {
 
 Channel::Time Channel::WithoutAnswer() const {
   const std::lock_guard lock(mutex_);
-  return without_answer_;
+  return without_reply_;
 }
 
 void Channel::PumpUntilStopped() {
@@ -234,7 +234,7 @@ bool Channel::ReceivePacket() {
   if (!link_->Receive(&packet_)) {
     const Time listened = std::min(before - std::max(found_none_at_, heard_at_), kLongestListened);
     silence_ += listened;
-    if (question_end_ && estimate_.acknowledged() >= *question_end_) without_answer_ += listened;
+    if (question_end_ && estimate_.acknowledged() >= *question_end_) without_reply_ += listened;
     found_none_at_ = before;
     return false;
   }
@@ -273,7 +273,7 @@ const char* Channel::Take(const Chunk& chunk) {
   arrived_late_by_ = late_by_;
   active_at_ = heard_at_;
   question_end_.reset();
-  without_answer_ = Time(0);
+  without_reply_ = Time(0);
   owes_report_ = true;
   if (inbox_bytes_ + bytes.size() + kMessageOverhead > options_.most_waiting) {
     return "the peer sent more than was taken";

@@ -176,7 +176,7 @@ class Channel {
   uint64_t next_number_ = 0;
   bool has_to_wait_ = false;  // what is in the outbox waits for credit or room, or has waited
   Time sent_at_{};
-  std::optional<uint64_t> question_end_;  // acknowledged bytes after which an answer is due
+  std::optional<uint64_t> question_end_;  // acknowledged bytes after which a reply is due
 
   // Receiving.
   std::deque<Message> inbox_;
@@ -186,7 +186,7 @@ class Channel {
   uint64_t next_expected_ = 0;
   Time heard_at_{};
   Time silence_{};  // since then, not counting pauses in which nobody looked
-  Time without_answer_{};
+  Time without_reply_{};
   Time late_by_{};  // how long the current packet may have lain unnoticed
   Time found_none_at_{};
   bool owes_report_ = false;

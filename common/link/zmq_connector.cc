@@ -209,10 +209,10 @@ std::string ZmqConnector::State::Failure() {
 }
 
 std::unique_ptr<Link> ZmqConnector::State::TakeLink() {
-  ZmqPart answer;
-  if (!attempt->socket.Receive(&answer)) return nullptr;
-  if (answer.text() != kZmqHello) {
-    Pause("the server at " + address.endpoint() + " says: " + Printable(answer.text()));
+  ZmqPart reply;
+  if (!attempt->socket.Receive(&reply)) return nullptr;
+  if (reply.text() != kZmqHello) {
+    Pause("the server at " + address.endpoint() + " says: " + Printable(reply.text()));
     return nullptr;
   }
   attempt->socket.Set(ZMQ_LINGER, kZmqLingerMs);

@@ -348,14 +348,14 @@ class ZmqListener::State {
       Complain("somebody at " + (question.size() > 3 ? question[3] : "") +
                " was turned away, whose key is not in the list of robots: " + key);
     }
-    const std::array<std::string, 6> answer = {"1.0",
-                                               question.size() > 1 ? question[1] : "",
-                                               may_come_in ? "200" : "400",
-                                               may_come_in ? "OK" : "unknown",
-                                               may_come_in ? key : "",
-                                               ""};
-    for (size_t i = 0; i < answer.size(); ++i) {
-      doorkeeper_.Send(BytesOf(answer[i]), i + 1 < answer.size());
+    const std::array<std::string, 6> reply = {"1.0",
+                                              question.size() > 1 ? question[1] : "",
+                                              may_come_in ? "200" : "400",
+                                              may_come_in ? "OK" : "unknown",
+                                              may_come_in ? key : "",
+                                              ""};
+    for (size_t i = 0; i < reply.size(); ++i) {
+      doorkeeper_.Send(BytesOf(reply[i]), i + 1 < reply.size());
     }
     return true;
   }

@@ -220,7 +220,7 @@ struct Probe {
   static constexpr Kind kKind = Kind::kProbe;
   static constexpr uint32_t kMostBytes = 4 << 20;
 
-  uint32_t wanted = 0;  // bytes to send back; 0: no answer
+  uint32_t wanted = 0;  // bytes to send back; 0: no reply
   std::vector<uint8_t> bytes = {};
 };
 

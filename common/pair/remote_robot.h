@@ -75,7 +75,7 @@ class RemoteRobot {
 
   bool HasMoved();
   void TakeMessages();
-  std::string Take(const message::Done& answer);
+  std::string Take(const message::Done& done);
 
   ServerConnection& connection_;
   const Graph& graph_;

@@ -124,7 +124,7 @@ class SplitRobot {
   auto LoseServerIfItThrows(const Part& part);
   void TakeMessages();
   void Take(message::Slice slice);
-  void Take(const message::Done& answer, Time arrived_at);
+  void Take(const message::Done& done, Time arrived_at);
   void Take(const message::FrameRefusal& refusal);
   void LoseServer();
 

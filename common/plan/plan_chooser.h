@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/frame_times.h"
@@ -150,6 +151,7 @@ class PlanChooser {
    public:
     void Add(double number);
     void Forget() { last_.clear(); }
+    void Halve();  // what is known may be outdated: only the next numbers count
     size_t count() const { return last_.size(); }
     double last() const { return last_.back(); }
     double value() const;  // REQUIRES: a number
@@ -199,6 +201,9 @@ class PlanChooser {
   bool IsOnTime() const { return goal_.objective == Objective::kOnTime; }
   PlanEvidence::Pace PaceOf(const Plan& plan) const;
   double moving_ms() const { return moving_ms_.count() == 0 ? 0 : moving_ms_.value(); }
+  double beyond_link_ms() const {
+    return beyond_link_ms_.count() == 0 ? 0 : beyond_link_ms_.value();
+  }
   bool IsProven(const Plan& plan) const;
   // The codec's or, as long as it was never used, those of the same kind that was used last.
   const CodecFactors& FactorsOf(const std::string& codec) const;
@@ -211,9 +216,12 @@ class PlanChooser {
   // To how many of the camera's frames there is one by the plan that is computed and predicted to
   // take so long.
   double FramesOf(const Plan& plan, double latency_ms) const;
-  // What a plan's first frame costs beyond a later one.
-  double CostToBegin(const Candidate& candidate) const;
+  // What a plan's first frame costs beyond a later one. `as_seen`: at least what such plans took to
+  // begin; of one that is left this is not assumed, as its server may have prepared itself.
+  double CostToBegin(const Candidate& candidate, bool as_seen = false) const;
+  std::pair<Plan::Kind, std::optional<PictureCodecKind>> KeyToBegin(const Plan& plan) const;
   void ChooseHome(const std::vector<Candidate>& last);
+  int FramesKnownAlone() const;
   const Candidate* WorthTrying();
   void Doubt(int frames);
   void NoteRemote(const Taken& taken, const Prediction& expected, bool is_whole);
@@ -240,6 +248,7 @@ class PlanChooser {
   Plan plan_;  // the last choice: home_, or a plan being tried
   Prediction prediction_;
   double whole_ms_ = 0;  // of the robot alone, by the plan's model, with nothing kept
+  double alone_ms_ = 0;  // of the robot alone, by the first model
   // The first frames are computed alone, while machines are at their slowest.
   static constexpr size_t kFewestAlone = 5;
   Factor robot_{kFewestAlone};
@@ -250,12 +259,17 @@ class PlanChooser {
   int server_unused_ = 0;
   Factor server_;
   Factor link_;
+  Median beyond_link_ms_;  // of a crossing, whatever its bytes; the round trip is in none
   Factor split_;
   bool is_split_proven_ = false;
   bool is_split_ = false;  // the last frame
   std::map<std::string, CodecFactors> codecs_;
   int frames_of_plan_ = 0;      // in a row, that were executed by it
   bool is_first_frame_ = true;  // of the plan
+  // What the frames of a plan with the server took beyond usual ones until it had executed one; and
+  // what that was in the end, of those that have begun lately.
+  std::optional<double> begun_ms_;
+  std::map<std::pair<Plan::Kind, std::optional<PictureCodecKind>>, Median> to_begin_ms_;
   double for_tries_ = 0;
   // Frames since anything saw how much changes; starts high, so that the first looks are averaged.
   int frames_unseen_;

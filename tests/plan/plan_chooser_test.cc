@@ -249,9 +249,10 @@ TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
 
 // How many frames at a server is stayed with that is half as slow again as the robot alone, whose
 // first frame takes such a share of all work.
-int FramesUntilAlone(double share_alone) {
+int FramesUntilAlone(double share_alone, bool tracks = false) {
   const ProfilePair pair = Profiles(3);
   PlanChooser chooser = ChooserOf(pair);
+  if (tracks) chooser.NoteMovingTook(TimeOf(0.1));
   EXPECT_EQ(Settled(chooser, kFast, 0.5, 40).kind, Plan::Kind::kRemote) << chooser.Reason();
   chooser.SetShareAlone(share_alone);
   PlanChooser::Link slow = kFast;
@@ -269,6 +270,11 @@ TEST(PlanChooser, AServerIsLeftTheSoonerTheLessTheRobotsOwnResultsLack) {
   const int cold = FramesUntilAlone(1);
   EXPECT_LT(warm, cold);
   EXPECT_LT(cold, 500);
+}
+
+// Its computed frames, of which there is one in three, lose as much as without tracking.
+TEST(PlanChooser, ATrackedPlanIsLeftAfterAsManyComputedFrames) {
+  EXPECT_LE(FramesUntilAlone(1, /*tracks=*/true), FramesUntilAlone(1) + 1);
 }
 
 TEST(PlanChooser, WhatIsKeptWarmShowsHowMuchChangesWhereFramesDoNot) {

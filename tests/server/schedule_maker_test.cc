@@ -23,6 +23,7 @@
 #include "common/plan/schedule.h"
 #include "profiler/fitted_clip.h"
 #include "profiler/obtain_profile.h"
+#include "tests/model/model_builder.h"
 #include "tests/plan/schedules.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -32,6 +33,14 @@ namespace cacheinf {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Three operators are solved for in a moment.
+Graph BuildThree(int height, int width) {
+  ModelBuilder b;
+  ValueId x = b.Input({1, 3, height, width});
+  for (const int64_t channels : {8, 16, 8}) x = b.Conv(x, channels, 3, 2, 1);
+  return b.Finish({x});
+}
 
 class ScheduleMakerTest : public FolderTest {
  protected:
@@ -64,7 +73,7 @@ class ScheduleMakerTest : public FolderTest {
 
   const SteadyClock clock_{};
   const std::shared_ptr<const CompiledModel> model_ = std::make_shared<const CompiledModel>(
-      MakeNetwork(TenNetworks().front(), 64, 96), std::make_unique<CpuBackend>());
+      MakeNetwork({"three", BuildThree}, 64, 96), std::make_unique<CpuBackend>());
   const message::Settings settings_{};
   Profile robot_;
   RobotAccounts accounts_{{.measuring = std::chrono::milliseconds(1)}, clock_};
