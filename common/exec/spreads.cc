@@ -13,7 +13,7 @@ namespace {
 constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
-// Of an 8-bit map: a number on an edge falls to either side, and such a step is to be no change at
+// For 8-bit maps: a number on an edge falls to either side, and such a step must be no change at
 // the usual threshold, a tenth of a spread.
 constexpr double kLeastSteps = 10.0;
 
