@@ -64,7 +64,7 @@ class Writer {
     Length(numbers.size());
     Put(numbers.data(), numbers.size() * sizeof(T));
   }
-  // Of an enum whose values have no words.
+  // For an enum whose values have no words.
   template <typename Enum>
   void Choice(const char* name, Enum& value, size_t /*count*/) {
     (*this)(name, value);

@@ -33,12 +33,12 @@ double ShareWithin(const std::deque<Time>& sorted, Time time) {
          (static_cast<double>(sorted.size()) + kLateUnseen);
 }
 
-// Of few times the longest but one; 0 if there are none.
+// With few times, the longest but one; 0 if there are none.
 Time P95(const std::deque<Time>& sorted) {
   return sorted.empty() ? Time(0) : sorted[(sorted.size() - 1) * 95 / 100];
 }
 
-// From which the robot makes the deadline alone.
+// The last moment from which the robot makes the deadline alone.
 Time LastMoment(Time left, const std::deque<Time>& alone) {
   return std::max(Time(0), left - P95(alone));
 }
