@@ -88,7 +88,7 @@ double Unseen(const ProfiledCodec& codec, double seen) {
   return most;
 }
 
-// Of a server that nothing is ever sent to.
+// The profile of a server to which nothing is ever sent.
 Profile AsServer(Profile robot) {
   robot.side = Side::kServer;
   return robot;
