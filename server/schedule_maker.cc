@@ -44,7 +44,7 @@ constexpr ptrdiff_t kMostLeft = 8;  // orders that nobody waits for
 constexpr ptrdiff_t kMostLeftOfKey = 2;
 constexpr char kScheduleEnding[] = ".schedule.json";
 
-// Of a robot's key, from here to its end.
+// Counts time as measuring time of a robot's key, from its construction to its end.
 class TimeSpent {
  public:
   TimeSpent(RobotAccounts& accounts, const std::string& key, const Clock& clock)
