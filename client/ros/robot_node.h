@@ -125,9 +125,9 @@ class RobotNode {
   // An inactive node ignores images. It begins active.
   void SetActive(bool is_active);
 
-  // Takes an image at once, and computes later; ignores it if nobody wants anything. Returns false
-  // if it is refused (an encoding that is not known, sizes that do not fit the bytes, more than
-  // 2^26 pixels); each reason is logged once, and NodeStatus has it.
+  // Takes an image, decoding it in the call; ignores it if nobody wants anything. Returns false if
+  // it is refused (an encoding that is not known, sizes that do not fit the bytes, more than 2^26
+  // pixels); each reason is logged once, and NodeStatus has it.
   bool Offer(int camera, const NodeImage& image);
 
   // Sets keys of the configuration as --set does, all or none: {"mode", "cache"}. Returns an empty

@@ -54,7 +54,7 @@ std::vector<double> VariancesAmongChannels(const std::vector<float>& pixel) {
   return std::vector<double>(pixel.size(), Variances(pixel, 1).front());
 }
 
-// The numbers of an 8-bit map's pixels, in steps, without what its words have to spare.
+// The numbers of an 8-bit map's pixels, in steps, without the spare bytes of its words.
 std::vector<float> InSteps(const std::vector<float>& words, const Value& map) {
   const auto words_of_pixel = static_cast<size_t>(map.shape[1]);
   std::vector<float> numbers;

@@ -43,7 +43,7 @@ double WithLosses(double one, double other) {
   return std::exp(-std::hypot(std::log(one), std::log(other)));
 }
 
-// When a robot begins the frames that it computes.
+// When a robot begins the frames that it computes, and how many it computes.
 struct Cycle {
   double wait_ms = 0;   // after a frame's capture
   double interval = 1;  // one of so many frames is computed
@@ -280,8 +280,8 @@ double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& p
     };
     const double first_age = late_ms <= 0 ? 0 : std::round(cycles_before(handed_ms) * interval);
     double sum = sum_of(first_age, 1);
-    // The frames after the first have an answer of so many cycles before or, from `change` on, of
-    // one cycle less.
+    // The frames after the first have an answer from so many cycles before or, from `change` on,
+    // from one cycle less.
     const double cycles = cycles_before(handed_ms - period_ms);
     const double frames = std::ceil(interval);
     const double change =
@@ -293,7 +293,7 @@ double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& p
     };
     add(1, change, cycles);
     add(change, frames, cycles - 1);
-    // The interval is of two whole numbers one or the other.
+    // The interval is one of two whole numbers.
     const double last = change < frames ? cycles - 1 : cycles;
     if (frames > interval) {
       sum -= (frames - interval) * sum_of(frames - 1 + std::round(last * interval), 1);
