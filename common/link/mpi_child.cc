@@ -211,7 +211,7 @@ MpiChild::State MpiChild::Poll() {
   return state_;
 }
 
-// Who is killed leaves its folder.
+// A killed child leaves its folder.
 void MpiChild::Kill() {
   const pid_t process = std::exchange(process_, -1);
   if (process <= 0) return;
@@ -225,7 +225,8 @@ void MpiChild::Hear() {
     std::array<char, 256> message;
     const ssize_t size = recv(socket_.get(), message.data(), message.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (size < 0 && errno == ECONNRESET) continue;  // it left wakes unread; its last words follow
+    if (size < 0 && errno == ECONNRESET)
+      continue;  // the child left wakes unread; its last words follow
     if (size > 0) {
       Take(static_cast<MpiChildLetter>(message[0]), std::string(message.data() + 1, size - 1));
     } else if (state_ == State::kDone) {
@@ -264,7 +265,7 @@ void MpiChild::Take(MpiChildLetter letter, const std::string& sentence) {
       break;
     case MpiChildLetter::kDone:
       state_ = State::kDone;
-      Bury(std::exchange(process_, -1), folder_);  // it ends by itself now
+      Bury(std::exchange(process_, -1), folder_);  // the child now ends by itself
       break;
     case MpiChildLetter::kGone:
       EndBecause(sentence);
