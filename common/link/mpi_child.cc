@@ -225,8 +225,7 @@ void MpiChild::Hear() {
     std::array<char, 256> message;
     const ssize_t size = recv(socket_.get(), message.data(), message.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (size < 0 && errno == ECONNRESET)
-      continue;  // the child left wakes unread; its last words follow
+    if (size < 0 && errno == ECONNRESET) continue;  // it left wakes unread; its last words follow
     if (size > 0) {
       Take(static_cast<MpiChildLetter>(message[0]), std::string(message.data() + 1, size - 1));
     } else if (state_ == State::kDone) {
