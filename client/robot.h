@@ -50,7 +50,7 @@ class UnfitFrame : public InputError {
 //   dense    computes every frame.
 //   cache    computes what changed in each frame (common/reuse/reuse.h).
 //   remote   sends pictures to a server, which computes them.
-//   split computes what changed in each frame, some rows of it on a server.
+//   split    computes what changed in each frame, some rows of it on a server.
 //   cacheinf computes each frame the way that is best by the objective: alone, by this model or a
 //            smaller one, remote or split.
 // In the last three, a frame without a server is answered as in mode cache. If `track` of the

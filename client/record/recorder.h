@@ -86,7 +86,7 @@ class Recorder {
   Span current_;
   size_t current_bytes_ = 0;
   std::set<std::string> recorded_;  // reasons recorded in this span
-  // // The current frame's.
+  // The current frame's.
   std::optional<int64_t> begun_;
   Verdict verdict_;
   bool was_made_to_forget_ = false;

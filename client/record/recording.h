@@ -20,7 +20,7 @@
 // What a recorder writes and a replay reads: a folder with
 //   recording.json     why it was written; build, model, schemes of its layers
 //   config.json        the run's configuration, as --config takes it
-//   frames.jsonl a line per frame: what the robot was told, what it decided for the frame and
+//   frames.jsonl       a line per frame: what the robot was told, what it decided for the frame and
 //                      the refresh after it (client/record/decision_text.h), and the result
 //   frames/000012.png  the frame (a tensor: .npy)
 

@@ -114,7 +114,7 @@ class Guard {
     double frames = 1;  // that it counts for
   };
 
-  // // For the open sample.
+  // For the open sample.
   void TakeStage();
   void TakeStageOfBand();
   std::optional<Compared> Compare();

@@ -13,8 +13,8 @@
 // (common/pair/likeness.h).
 //
 //   8  names a build instead of versions
-//   9 the robot says which versions it speaks and which process it is; the server says what it
-//   computes, how much of the model it has, and that its computing thread is alive
+//   9  the robot says which versions it speaks and which process it is; the server says what it
+//      computes, how much of the model it has, and that its computing thread is alive
 
 namespace cacheinf {
 

@@ -82,7 +82,7 @@ class RemoteRobot {
   const Clock& clock_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
-  // // The last picture.
+  // The last picture.
   Picture picture_ = Picture::kNone;
   int64_t number_ = 0;
   Time begin_{};

@@ -20,12 +20,12 @@ namespace cacheinf {
 
 // Chooses a plan for each of a robot's frames. Predicts the latency of a few plans in the current
 // situation, and corrects the predictions by what frames really took. The objective decides:
-//   on-time the best plan has the most agreement in hand at the deadline (plan_evidence.h). Plans
-//   within .005 of it are as good; the best of them has the least sum of the share that is late and
-//   the robot's work, each over the most;
-//   latency the best plan is the quickest of those that agree well enough. What is not known of a
-//   plan's agreement does not count against it. If none agrees well enough, it follows the one that
-//   agrees best, and the log says so once.
+//   on-time  the best plan has the most agreement in hand at the deadline (plan_evidence.h). Plans
+//            within .005 of it are as good. The least sum among them wins: the share of late
+//            frames, plus the robot's work as a share of the most by any of them;
+//   latency  the best plan is the quickest of those that agree well enough. What is not known of a
+//            plan's agreement does not count against it. If none agrees well enough, it follows the
+//            one that agrees best, and the log says so once.
 // A plan's first frame may cost as much as a whole one, so it leaves a plan only once staying has
 // cost as much as going to a better one and back. A server plan must promise clearly more if its
 // kind of codec was never followed. Only use shows how a codec does on a scene and, on time, how

@@ -38,14 +38,14 @@ class NeededRows {
 
 // How the rows of an operator's output are shared.
 struct SharedRows {
-  // // Which side owns them.
+  // Which side owns them.
   int run = 0;                // cuts before it
   int boundary = 0;           // the robot owns the rows above, the server the rest; an output that
                               // is not local belongs as a whole to whoever owns the larger part
   bool is_divided = false;    // both own a share, so that the boundary moves with the frame
   bool is_exchanged = false;  // its owner computes a row and sends it to the side that needs it;
                               // otherwise each side computes what it needs, halo included
-  // // What follows from that.
+  // What follows from that.
   BySide<Range> needed = {};
   BySide<Range> computed = {};
   BySide<Range> missing = {};  // what a side gets from the other
