@@ -50,8 +50,8 @@ struct OperatorCall {
 // that already lie in place. REQUIRES: not op::Foreign.
 //
 // A family provides kernels.All(output), all pixels in its own form, and kernels.CopyMeeting(input,
-// output, axis, filled, pixels). `filled` is the place of `input` in the output: CopyMeeting copies
-// the output's active pixels whose row (axis 2) or column lies there.
+// output, axis, filled, pixels). `filled` is where `input` lies in the output. CopyMeeting copies
+// from `input` the output's active pixels whose row (axis 2) or column lies in `filled`.
 template <typename Kernels, typename Pixels>
 void RunOperator(const Kernels& kernels, OperatorCall& call,
                  std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
