@@ -26,7 +26,7 @@ constexpr int kFewestRounds = 3;
 constexpr int kMostRounds = 15;
 constexpr std::chrono::milliseconds kEnoughTime{60};  // for a layer, after kFewestRounds
 
-// Of tiles.
+// For tiles.
 constexpr std::chrono::milliseconds kEnoughTimeOfTiles{10};  // for a count
 constexpr int kSmallestPart = 32;                            // 1/32 of all rows
 constexpr int kLaunchesInARow = 16;                          // go to a device as one graph
@@ -148,8 +148,8 @@ class LayerUnderTest {
   mutable ModelState state_;
 };
 
-// Returns how many counts, from the first on, to give to the first of two ways and the rest to the
-// second, so that the sum of each count's time over its faster way's is least.
+// Returns how many counts, from the first on, go to the first of two ways; the rest go to the
+// second. This minimises the sum of each count's time over that of its faster way.
 int FirstOnesFor(const std::vector<std::array<double, 2>>& times_ms) {
   double least = std::numeric_limits<double>::infinity();
   int best = 0;

@@ -43,8 +43,8 @@ std::vector<int> WinogradLayersOf(const Graph& graph) {
   return layers;
 }
 
-// What convolutions put out that no other convolution depends on. What may follow, an argmax, say,
-// hides by how much it differs.
+// The outputs of convolutions on which no other convolution depends. Later operators (an argmax,
+// say) would hide how much these differ.
 std::vector<ValueId> LastConvolutions(const Graph& graph) {
   std::vector<bool> is_read(graph.values.size());  // by a convolution, at last
   std::vector<ValueId> last;
@@ -97,7 +97,7 @@ std::string SampledText(const ProfileRequest& request) {
   return TextOf(nlohmann::json{{"clips", request.clips}, {"codecs", request.codecs}});
 }
 
-// What makes a measurement another one.
+// Everything that makes two measurements different.
 std::string KeyOf(const Profile& profile) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {}", NameOf(profile.side), profile.model_checksum,
                      profile.settings, profile.sampled, profile.machine_fingerprint, profile.build,
@@ -118,7 +118,7 @@ std::optional<Profile> Known(const std::filesystem::path& file, const Profile& h
   return std::nullopt;
 }
 
-// False if they are so, or unknown.
+// Returns false if they already are, or are unknown.
 bool SetWatts(const std::vector<double>& watts, Profile* profile) {
   if (watts.empty()) return false;
   const std::array before = {profile->computing_watts, profile->sending_watts,

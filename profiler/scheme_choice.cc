@@ -26,9 +26,9 @@ namespace {
 template <typename Layers>
 struct Kind {
   const char* name;
-  const char* otherwise;  // what becomes of layers that there was no time for
+  const char* otherwise;  // what happens to layers for which there was no time
   Layers MeasuredLayers::*part;
-  std::string variant;  // of what is measured, in the file's name
+  std::string variant;  // names what is measured, in the file's name
   std::function<int(const Layers& known)> count_unknown;
   std::function<Layers(const Measuring& measuring, Layers known)> measure;
 };
@@ -57,7 +57,7 @@ Layers Measure(const Kind<Layers>& kind, int threads, const Clock& clock,
   return known;
 }
 
-// What was measured before, and what is now.
+// Earlier measurements, and new ones.
 template <typename Layers>
 Layers Measured(const Kind<Layers>& kind, const Graph& graph, int threads, const Clock& clock,
                 const std::atomic<bool>& stop) {

@@ -38,13 +38,13 @@ class CalibrationClip {
  public:
   static constexpr size_t kLeastFrames = 6;
 
-  // How many frames to use, of those given, where a dense run and a trial's frame take so long.
+  // How many of the given frames to use, if a dense run and a trial's frame take so long.
   using MostFrames = std::function<size_t(double dense_ms, double trial_ms)>;
 
   // Answers the frames densely. Leaves out those that do not fit the graph, with a warning, and
   // those beyond `most_frames`, if it is given. Shows progress on stderr. Throws InputError if the
   // network takes no such frames, fewer than kLeastFrames are left, or none that choose show
-  // anything to agree on. If `stop` ended it, call nothing else. The clock must outlive this.
+  // anything to agree on. If `stop` ended this, call nothing else. The clock must outlive this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                   std::vector<Frame> frames, const Clock& clock, const std::atomic<bool>& stop,
                   const MostFrames& most_frames = {});
@@ -52,7 +52,7 @@ class CalibrationClip {
   size_t frames() const { return frames_.size(); }
   size_t frames_to_choose_by() const { return chosen_by_; }
 
-  // Of the scored frames, those with dense answers that show anything (agreement.h).
+  // How many of the scored frames have dense answers that show anything (agreement.h).
   struct Evidence {
     int64_t chosen_by = 0;  // at least one
     int64_t held_out = 0;
@@ -84,7 +84,7 @@ class CalibrationClip {
   // Scores all frames in order.
   Parts Score(const RobotConfig& config, Beside beside);
 
-  // Scores computing every k-th frame densely, and moving its answer to those between.
+  // Scores computing every k-th frame densely, and moving its answer to the frames between.
   Parts ScoreTracking(int k) const;
 
  private:

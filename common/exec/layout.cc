@@ -127,8 +127,8 @@ class LayoutMaker {
     spots_[value] = {base.buffer, viewed, base.offset + offset, strides};
   }
 
-  // Goes from the last concatenation to the first, so that one that is concatenated itself has its
-  // place when its inputs need it.
+  // Goes from the last concatenation to the first, so that one that is itself concatenated already
+  // has its place when its inputs need it.
   void PlaceConcatenated() {
     for (size_t id = graph_.operators.size(); id-- > 0;) {
       const Operator& op = graph_.operators[id];

@@ -29,11 +29,11 @@ constexpr int kPollsPerSilence = 50;
 constexpr int kPollsPerSilenceOfPings = 10;
 
 constexpr milliseconds kBandwidthInterval(200);
-// Who looks for packets less often than this was not listening: the process or the whole machine
-// stood still, and a peer on the same machine with it.
+// If a side looks for packets less often than this, it was not listening: the process or the whole
+// machine stood still, and perhaps a peer on the same machine with it.
 constexpr std::chrono::nanoseconds kLongestListened = milliseconds(100);
 constexpr size_t kLeastSplit = 2048;
-// What a channel finds when it begins may have lain there for long.
+// Packets that a channel finds when it begins may have lain there for long.
 constexpr std::chrono::hours kBeforeAnyChannel(1);
 
 }  // namespace

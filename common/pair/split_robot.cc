@@ -84,11 +84,11 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
     BeginAlone();
     return false;
   }
-  // The server lacks everything, which may take longer to send than a frame has.
+  // The server lacks everything, and sending that may take longer than a frame has.
   if (is_first && give_up_at != kNever) give_up_at_ = begin_;
   computed_all_ = false;
   part_.emplace();
-  // As far as is known of a frame that will be given up.
+  // All that is known about a frame that will be given up.
   times_.server_queueing = last_done_.times.server_queueing;
   LoseServerIfItThrows([&] { walk_.Begin(told, settings_.cuts, policy, seen); });
   return true;

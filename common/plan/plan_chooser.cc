@@ -14,7 +14,7 @@
 namespace cacheinf {
 namespace {
 
-// Assumed of an unused link, so that it gets used.
+// Assumed for an unused link, so that it gets used.
 constexpr double kHopedMbit = 100;
 // Assume that an older figure has improved; otherwise a link that was bad once is never tried
 // again.
@@ -22,14 +22,14 @@ constexpr double kTrustedSeconds = 15;
 constexpr double kGuessTrustedSeconds = 1;
 constexpr double kMostMbit = 1000;
 
-// While nothing sees what changes, assume that the work has become less, so that a plan that looks
-// gets chosen.
+// While nothing sees what changes, assume that there is less work, so that a plan that looks gets
+// chosen.
 constexpr int kFramesTrusted = 30;
 constexpr double kHopedWork = 0.1;
 // After an encoder's first picture the next ones may differ from it everywhere.
 constexpr int kFramesToSettle = 5;
 constexpr double kNearlyAll = 0.95;
-// So many whole frames in a row are no accident, although results are kept.
+// So many whole frames in a row are no accident if results are kept.
 constexpr int kWholeInARow = 2;
 
 // How much longer than predicted a plan with the server may take as long as none with its kind of
@@ -47,17 +47,17 @@ constexpr double kAsGood = 0.005;
 
 constexpr int kMostEvery = 3;  // frames of which one is computed
 
-// As which a frame counts whose server was given up.
+// A frame counts as so many deadlines if its server was given up.
 constexpr double kDeadlinesWhereGivenUp = 2;
 
-// After so many frames what is known of a codec or of the robot alone may be outdated. Try it if it
+// After so many frames what is known about a codec or the robot alone may be outdated. Try it if it
 // is predicted to take at most this many times as long as the current plan.
 constexpr int kFramesKnown = 300;
 constexpr int kFramesKnownAlone = 100;  // by latency, as the robot's results are kept warm
 constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
-constexpr double kCreditForTries = 1.5;  // on time, of agreement: three tries or so
+constexpr double kCreditForTries = 1.5;  // in agreement, on time: about three tries
 
 // What a clip has shown counts as so many frames at most: the scene may be another one.
 constexpr double kMostFromClip = 8;
@@ -92,7 +92,7 @@ double Unseen(const ProfiledCodec& codec, double seen) {
   return most;
 }
 
-// Of a server that nothing is ever sent to.
+// The profile of a server to which nothing is ever sent.
 Profile AsServer(Profile robot) {
   robot.side = Side::kServer;
   return robot;
@@ -171,7 +171,7 @@ void PlanChooser::GoOnFrom(const PlanChooser& before) {
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
-  // Meeting a server starts another process on the robot, beside its frames.
+  // Meeting a server starts another process on the robot, which competes with its frames.
   if (link.is_up && !was_up_) {
     robot_ = Factor(kFewestAlone);
     situation_.robot_factor = robot_.value();
@@ -254,7 +254,7 @@ bool PlanChooser::MayTrack(int every, double computed_ms) const {
   if (goal_.is_exact || keeps_to_nearby_) return false;
   if (IsOnTime() && every == 2 && computed_ms > PaceOf({}).period_ms) return true;
   if (moving_ms_.count() == 0) return false;
-  // On time it else saves work, for hardly any agreement.
+  // On time it otherwise saves work, and may cost hardly any agreement.
   return !IsOnTime() || evidence_.MeanMoved(1, every) >= 1 - kAsGood;
 }
 
@@ -377,8 +377,9 @@ double PlanChooser::CostToBegin(const Candidate& candidate, bool as_seen) const 
   const double later_ms = candidate.prediction.latency_ms;
   double first_ms = OfFirstFrame(candidate.plan).latency_ms;
   const auto seen = to_begin_ms_.find(KeyToBegin(candidate.plan));
-  if (as_seen && seen != to_begin_ms_.end())
+  if (as_seen && seen != to_begin_ms_.end()) {
     first_ms = std::max(first_ms, later_ms + seen->second.value());
+  }
   const double more = Cost(candidate.plan, first_ms) - Cost(candidate.plan, later_ms);
   return FramesOf(candidate.plan, first_ms) * std::max(0.0, more);
 }
@@ -477,7 +478,7 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
-  // What changes hands is computed anew, whatever the scene does, and so is what a server has kept
+  // What changes sides is computed anew, whatever the scene does, and so is what a server has kept
   // since an older frame; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
   const bool may_be_new = was_split || is_split_;
@@ -575,7 +576,7 @@ void PlanChooser::NoteQueue(const Taken& taken) {
   situation_.server_queue_ms = queue_ms_.value();
 }
 
-// What was bad once is worth another try.
+// Gives what was bad once another try.
 void PlanChooser::Doubt(int frames) {
   const auto is_outdated = [frames](int* unused, int known = kFramesKnown) {
     const int before = std::exchange(*unused, *unused + frames);

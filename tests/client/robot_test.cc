@@ -230,7 +230,7 @@ class PanTest : public RobotTest {
   std::vector<uint8_t> world_;
 };
 
-// The answers are near the dense ones, less so beside the border, and take less work.
+// The answers are near the dense ones, though less so beside the border, and take less work.
 TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_EQ(Show(0).agreement, 1.0);
   double agreement = 0.0;
@@ -247,8 +247,8 @@ TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_GT(beside_border, 0.96);
 }
 
-// What was computed from the padding beyond a border is computed again as soon as the real pixels
-// come into view. After a refresh nothing else is left, either.
+// Pixels that were computed from the padding beyond a border are computed again as soon as the real
+// pixels come into view. After a refresh no others are left, either.
 TEST_F(PanTest, NoPixelKeepsWhatPaddingMadeOfIt) {
   for (int index = 0; index <= kBack; ++index) {
     EXPECT_EQ(Show(index).wrong_came_in, 0) << "frame " << index;

@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 
 class ScheduleReaderTest : public testing::Test {
  protected:
-  // A schedule with this many steps per axis, whose plans all split behind the picture.
+  // A schedule with this many steps per axis; all its plans split behind the picture.
   std::string TextOf(int steps, const char* planner = "cacheinf") const {
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state_.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1);

@@ -51,7 +51,7 @@ class CutLink final : public Link {
 
 class ServerPeerTest : public testing::Test {
  protected:
-  // Meets a server, and loses it before it was ready.
+  // Meets a server, and loses it before it is ready.
   void MeetAndLose(ServerPeer& peer) {
     ServerConnection* const met = peer.Poll();
     ASSERT_NE(met, nullptr);
@@ -124,7 +124,7 @@ class TwoServersTest : public ServerPeerTest {
     };
   }
 
-  // What a server does that has not got the model: `pieces_` counts the messages of all models.
+  // What a server without the model does: `pieces_` counts the messages of all models.
   void Serve(Server& server) {
     if (server.channel && clock_.Now() >= server.says_alive_at) {
       server.says_alive_at = clock_.Now() + milliseconds(500);
@@ -161,7 +161,7 @@ class TwoServersTest : public ServerPeerTest {
     if (ServerConnection* const met = peer_.Poll(let_go)) current_ = met;
   }
 
-  // By hand, as what threads move depends on how busy the machine is.
+  // By hand, because what threads move depends on how busy the machine is.
   void Pump() {
     bool has_moved = true;
     while (has_moved) {
@@ -172,7 +172,7 @@ class TwoServersTest : public ServerPeerTest {
     }
   }
 
-  // Whose schedule was taken last.
+  // The server whose schedule was taken last.
   std::string ScheduleOf() {
     if (auto schedule = peer_.TakeSchedule()) {
       schedule_ = std::string(schedule->schedule.begin(), schedule->schedule.end());
@@ -327,7 +327,7 @@ TEST_F(ServerPeerTest, WhatCannotBeEmulatedIsRefusedBeforeALinkIsMade) {
   EXPECT_NE(RefusalOf([&] { CheckServerLink(config); }).find("no link such as"), std::string::npos);
 }
 
-// A robot that takes longer for a frame than its server's patience with one that says nothing.
+// A robot that takes longer for a frame than its server's patience with a silent one.
 TEST_F(ServerPeerTest, ARobotThatLooksSeldomMeetsItsServer) {
   ZmqListener listener(ParseLinkAddress("--listen", "tcp://127.0.0.1:0", {}));
   ServerLinkConfig config;
@@ -362,7 +362,7 @@ TEST_F(ServerPeerTest, ALostConnectionLivesUntilWhoUsesItIsTold) {
   EXPECT_TRUE(is_told);
 }
 
-// And after the third time it has no part in frames before it has been there for a while.
+// After the third time it takes no part in frames until it has been there for a while.
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
   int links = 0;
   ServerPeer peer({}, graph_, clock_, {[&] {
@@ -416,7 +416,7 @@ TEST_F(ServerPeerTest, AServerIsToldWhichOfAProgramsRobotsItMeets) {
   EXPECT_FALSE(tokens.contains(0));
 }
 
-// As programs do that speak version 8 of the wire alone.
+// As programs that speak only version 8 of the wire do.
 TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVersion) {
   std::vector<std::unique_ptr<Channel>> servers;
   ServerPeer peer({}, graph_, clock_, {[&] {

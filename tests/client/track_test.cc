@@ -45,7 +45,7 @@ class TrackTest : public FolderTest {
     config_.model_config.decoder.kind = HeadKind::kEndToEnd;
   }
 
-  // A network whose one box begins at the column that the first pixel's level says.
+  // A network with one box, which begins at the column given by the first pixel's level.
   static Graph FindsTheThing() {
     const Shape shape = {1, 3, kSceneHeight, kSceneWidth};
     const auto count = static_cast<float>(ElementCount(shape));

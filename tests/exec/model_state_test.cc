@@ -77,7 +77,7 @@ TEST_P(BackendTest, EveryValueHasTheBitsOfDirectEvaluation) {
   });
 }
 
-// Frame after frame, and the last one twice: nothing stays behind but what is to stay.
+// Frame after frame, and the last one twice: nothing stays behind except what should.
 TEST_P(BackendTest, OutputsAndPersistentValuesHaveTheBitsOfDirectEvaluation) {
   ForEachGraph([&] {
     std::mt19937 random(seed_);

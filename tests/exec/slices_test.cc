@@ -134,7 +134,7 @@ TEST_P(ScrolledStates, AScrollWithStalePixelsStaysSparse) {
   EXPECT_LT(in_one, of_all);
 }
 
-// Of what it has computed nothing counts.
+// Nothing that it has computed counts.
 TEST_P(ScrolledStates, AfterAnAbandonedDenseRunAllIsComputed) {
   const auto model = ModelOf(GetParam());
   ModelState state(model, {{}, Keep::kAll});

@@ -1,7 +1,8 @@
-// What a robot in mode remote does beside waiting for its server. It takes an answer that comes
-// while it computes a frame, which it has given up, itself. And it keeps its own results warm,
-// about once a second, so that the first frame without the server computes only what has changed
-// since. The robot's time passes when the test says so; the link takes its own.
+// What a robot in mode remote does beside waiting for its server. When it computes a frame itself
+// because it has given up on the server, it still takes the server's answer if that comes
+// meanwhile. And it keeps its own results warm, about once a second, so that the first frame
+// without the server computes only what has changed since. The robot's time passes when the test
+// says so; the link takes its own.
 
 #include <gtest/gtest.h>
 
@@ -91,7 +92,7 @@ class LateAnswerTest : public ExecutorTest {
 
   void Begin() { ExecutorTest::Begin(clock_.Now() + kDueAfter); }
 
-  // Lets time pass until the robot waits for the server no longer.
+  // Lets time pass until the robot stops waiting for the server.
   void GiveUp() {
     while (executor_.last().decision == nullptr) {
       ASSERT_FALSE(executor_.Step());
@@ -146,14 +147,14 @@ TEST_F(LateAnswerTest, IsTheFramesAnswerAllTheSameIfItComesFirst) {
     EXPECT_TRUE(late.server.has_value());
     ExpectDense();
   }
-  // What was left of the robot's own frame is made up for.
+  // The robot makes up for what was left of its own frame.
   server_.Hold(true);
   Begin();
   EXPECT_EQ(Finish().kind, Plan::Kind::kLocal);
   ExpectDense();
 }
 
-// As a check reads them, of a frame that is only tracked.
+// As a check reads them for a frame that is only tracked.
 TEST_F(LateAnswerTest, ItsOutputsOutliveItsServer) {
   Begin();
   ASSERT_EQ(Finish().kind, Plan::Kind::kRemote);
@@ -261,7 +262,7 @@ TEST_F(ServersModelTest, MustGiveTheSameOutputs) {
             std::string::npos);
 }
 
-// Of a network that is split, with nothing kept, as `--mode split --server-mode dense` has it.
+// For a network that is split with nothing kept, as with `--mode split --server-mode dense`.
 TEST_F(ExecutorTest, RowsOfDenseFramesAreSharedUnderEveryPolicy) {
   for (const auto& [policy, stem] :
        {std::pair(CacheConfig::Policy::kExact, 1), std::pair(CacheConfig::Policy::kChange, 1),

@@ -1,6 +1,6 @@
-// Robots and servers that die, stop, hang, or talk over a link that is black, narrow or mad. All of
-// it in one thread, on a clock that the test moves. Whatever happens, every frame is answered, with
-// the bits of a dense run, and the server is back soon after.
+// Robots and servers that die, stop, hang, or talk over a link that is black, narrow or mad.
+// Everything runs in one thread, on a clock that the test moves. Whatever happens, every frame is
+// answered, with the bits of a dense run, and the server is back soon after.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -212,7 +212,7 @@ class Server {
     }
   }
 
-  // To what keeps files by their age, the wall clock has jumped.
+  // Makes the wall clock seem to have jumped, for code that keeps files by their age.
   void JumpInTime(std::chrono::hours by) const {
     for (const auto& entry : fs::directory_iterator(folder_)) {
       fs::last_write_time(entry.path(), fs::last_write_time(entry.path()) - by);
@@ -284,7 +284,7 @@ class World {
   }
 
   void StartRobot() { robots_.push_back(std::make_unique<Robot>(*this, random_())); }
-  // The last one, also in the middle of a frame.
+  // Kills the last robot, also in the middle of a frame.
   void KillRobot() {
     const auto last = std::find_if(robots_.rbegin(), robots_.rend(),
                                    [](const auto& robot) { return !robot->is_killed; });
@@ -312,7 +312,7 @@ class World {
     begin_ = std::move(begin);
   }
 
-  // Which server it is that has faults; at first the first.
+  // Which server has faults; at first the first one.
   void Befall(size_t number) { number_ = number; }
   Server& server() { return *std::next(servers_.begin(), static_cast<long>(number_)); }
   const std::vector<Answered>& answered() const { return answered_; }
@@ -565,7 +565,7 @@ constexpr auto kName = [](const auto& info) { return std::string(info.param.name
 INSTANTIATE_TEST_SUITE_P(Of, FaultWalk, testing::ValuesIn(Faults()), kName);
 INSTANTIATE_TEST_SUITE_P(Of, SlowFaultWalk, testing::ValuesIn(Faults()), kName);
 
-// Faults of any kind, one after the other, each befalling one of two servers.
+// Faults of any kind, one after the other; each befalls one of two servers.
 class LongWalk : public FolderTest {
  protected:
   LongWalk() { SetLogLevel(LogLevel::kError); }

@@ -31,7 +31,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// An end whose peer has proven its key, and that nothing passes once it is silent.
+// An end whose peer has proven its key. Once it is silent, nothing passes it.
 class KeyedLink final : public Link {
  public:
   KeyedLink(std::unique_ptr<Link> link, std::string key, const std::atomic<bool>& is_silent)
@@ -67,7 +67,7 @@ class GuestsTest : public FolderTest {
       return connection.is_ready();
     }
 
-    // Why it is no more, after a while that is shorter than any patience.
+    // Why it has ended, after a while that is shorter than any patience.
     std::string Fate() {
       Hear(300, [] { return false; });
       return connection.fault();
@@ -148,14 +148,14 @@ TEST_F(GuestsTest, NobodyElseEvictsARobot) {
   others.push_back(Come("arm", 8));  // of another process
   others.push_back(Come("leg", 7));  // a stranger who has heard the token
   others.push_back(Come("", 7));     // or one without any key
-  others.push_back(Come("arm", 0));  // of a release that says none, twice
+  others.push_back(Come("arm", 0));  // of a release without tokens, twice
   others.push_back(Come("arm", 0));
   for (const auto& other : others) EXPECT_TRUE(other->IsServed()) << other->connection.fault();
   EXPECT_EQ(robot->Fate(), "");
   for (const auto& other : others) EXPECT_EQ(other->Fate(), "");
 }
 
-// What its key may take is for one robot.
+// A key's quota here is enough for one robot.
 class SmallGuestsTest : public GuestsTest {
  protected:
   SmallGuestsTest() {

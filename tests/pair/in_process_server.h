@@ -45,7 +45,7 @@ class InProcessServer {
     }};
   }
 
-  // Of the links to come.
+  // For later links.
   void SetScript(const LoopbackScript& script) { script_ = script; }
 
   // While this is true, robots hear nothing; what they are sent waits.

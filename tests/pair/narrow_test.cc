@@ -85,7 +85,7 @@ TEST_F(NarrowTest, ARobotOfTheReleaseBeforeBringsAllOfTheModel) {
   EXPECT_GT(world.channels().robot.statistics().sent.payload, world.pack().size);
 }
 
-// As the robot's own channel says it, from frame to frame.
+// The bandwidth is what the robot's own channel reports, from frame to frame.
 TEST_F(NarrowTest, APlanThatReliesOnTheLinkIsLeftWhenItCollapses) {
   constexpr milliseconds kPeriod(50);
   constexpr seconds kCollapse(2);

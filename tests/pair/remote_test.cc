@@ -1,5 +1,5 @@
 // Mode remote over a link within the process, on a clock that stands still between steps: what the
-// server computes of the pictures that it receives.
+// server computes from the pictures that it receives.
 
 #include <gtest/gtest.h>
 

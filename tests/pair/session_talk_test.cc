@@ -387,7 +387,7 @@ TEST_F(SessionTest, ARobotForWhichNothingIsLeftIsRefusedInASentence) {
             "no further file can be opened: raise the limit of files (ulimit -n)");
 }
 
-// Nor what is no longer used.
+// A store does not keep what is no longer used, either.
 TEST_F(SessionTest, AStoreKeepsNothingOfSchemesThatDoNotFit) {
   if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
   SessionWorld world(Yolo(), folder_);
@@ -482,7 +482,7 @@ TEST_F(SessionTest, OldAndNewSidesGoOnInTheNewestVersionThatBothSpeak) {
   }
 }
 
-// Programs of version 8 take no longer messages than they know.
+// Programs of version 8 refuse messages that are longer than they know.
 TEST_F(SessionTest, ARobotOfVersionEightIsToldNothingThatItCannotRead) {
   SessionWorld world(Yolo(), folder_);
   world.Connect();
@@ -573,7 +573,7 @@ TEST_F(SessionTest, WhileItPreparesItWaitsForThatAndNotForMessages) {
   EXPECT_TRUE(world.connection().is_ready());
 }
 
-// As a release would whose kernels sum otherwise, although it says nothing of it.
+// As with a release whose kernels sum differently, but which does not say so.
 TEST_F(SessionTest, RowsAreSharedUnderThePolicyExactOnlyIfBothSidesComputeTheSameBits) {
   for (const bool is_exact : {true, false}) {
     SCOPED_TRACE(is_exact);

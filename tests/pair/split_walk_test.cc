@@ -187,7 +187,7 @@ TEST_P(SplitWalks, UnderChangeBothSidesKeepThePromise) {
   }
 }
 
-// What a robot does not call a change its server does not hear of, until it is refreshed.
+// The server does not hear of a difference that the robot calls no change, until it is refreshed.
 TEST_P(SplitWalks, ARefreshReachesTheServersPicture) {
   for (const ChangePolicy& policy :
        {ChangePolicy{.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f},
@@ -279,8 +279,8 @@ TEST_P(SplitWalks, UnderFixedTheErrorIsThatOfOneStateWhereverTheRowsGo) {
   EXPECT_LE(error_of_pair, 1.02 * error_of_one);
 }
 
-// Of what stands still nothing is computed or sent; of what changed, nothing beyond the rows that
-// are owned and their halo.
+// Nothing is computed or sent for pixels that stand still, and for those that changed, nothing
+// beyond the rows that are owned and their halo.
 TEST_P(SplitWalks, WhatStandsStillIsNeitherComputedNorSent) {
   constexpr size_t kSliceBytes = 64;  // enough for a slice without pixels
   WalkPair pair(GetParam());
@@ -317,7 +317,7 @@ TEST_P(SplitWalks, WhatStandsStillIsNeitherComputedNorSent) {
   }
 }
 
-// All maps' mask is made from what comes out of the stem, of which neither side sees everything.
+// All maps' mask is made from the stem's output, and neither side sees all of that.
 TEST(SplitPolicyTest, FixedWithAStemIsRefused) {
   WalkPair pair(TenNetworks()[1], {{}, Keep::kAll},
                 {.kind = ChangePolicy::Kind::kFixed, .stem_depth = 1});

@@ -43,8 +43,8 @@ struct SlowBackend : ForwardingBackend {
   const std::function<void()> on_run;
 };
 
-// Robots whose pictures take as long as the test says, on one clock, which stands still but for
-// what operators take and for moments between turns.
+// Robots whose pictures take as long as the test says, on one clock, which moves only for operators
+// and for moments between turns.
 class TurnsTest : public FolderTest {
  protected:
   struct Robot {
@@ -156,7 +156,7 @@ TEST_F(TurnsTest, ARobotOfLongOperatorsStarvesNobody) {
   EXPECT_GE(slow.answered, 4) << "half of the time is its own";
 }
 
-// Whatever their operators take.
+// However long their operators take.
 TEST_F(TurnsTest, RobotsThatAlwaysHaveSomethingToComputeHaveEqualTime) {
   Robot& coarse = Meet("coarse", [](int) { return milliseconds(20); });
   Robot& fine = Meet("fine", [](int) { return milliseconds(1); });
@@ -205,7 +205,7 @@ TEST_F(TurnsTest, OfTwoThatAreLevelTheOneWhoseAnswerIsDueFirstIsComputedFirst) {
   }
 }
 
-// Until nobody else has had anything to compute for a while.
+// The rest ends once nobody else has had anything to compute for a while.
 TEST_F(TurnsTest, ALongOperatorIsFollowedByARestOnlyWhereThereAreOthers) {
   Robot& slow = Meet("slow", [](int) { return milliseconds(100); });
   const auto answer = [&](Robot& robot) {

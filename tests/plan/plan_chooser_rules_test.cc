@@ -95,7 +95,7 @@ TEST(PlanChooser, TakesTheFirstLookAtItsWordAndTheMeanOfTheNextOnes) {
 TEST(PlanChooser, HopesForNoMoreWorkThanItSaw) {
   PlanChooser chooser = ChooserOf(Profiles(20));
   Settled(chooser, kDown, 0.02, 10);
-  // Nothing looks at what changes in frames whose plan is not followed.
+  // Nobody sees what changes in frames for a plan that is not followed.
   for (int frame = 0; frame < 150; ++frame)
     chooser.Note(Took{.executed = Plan::Kind::kRemote, .share = std::nullopt});
   EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.02);
@@ -280,8 +280,8 @@ TEST(PlanChooser, TriesOneCodecAtATimeAndNoneWithoutALink) {
   EXPECT_EQ(chooser.Choose(kDown).kind, Plan::Kind::kLocal);
 }
 
-// JPEG makes fewer bytes of this scene than the profile says, or more; of the first frames many
-// more.
+// JPEG makes fewer bytes of this scene than the profile says, or more; and many more of the first
+// frames.
 class TryingTest : public testing::TestWithParam<double> {};
 
 TEST_P(TryingTest, ACodecThatMayBeBetterIsTried) {

@@ -21,7 +21,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Which scheme a convolution gets, and what a network answers with it.
+// Which scheme a convolution gets, and the answers of a network with it.
 
 namespace cacheinf {
 namespace {

@@ -72,7 +72,7 @@ TEST_F(Apart, AServerWithNothingToDoRarelyWakes) {
   EXPECT_TRUE(RarelyWakes(server->id(), 250));
 }
 
-// It outlives whoever starts it, and would hold a lock that they left open forever.
+// The name server outlives whoever starts it, and would hold forever a lock that they left open.
 TEST_F(Apart, TheNameServerHoldsNothingOfItsStarters) {
   NameServer("stop");
   const int open_file = open((folder_ / "lock").c_str(), O_RDWR | O_CREAT, 0600);
@@ -182,8 +182,8 @@ TEST_F(SlowApartPlanned, WhatTheServerFinishesWithoutTheRobotTheNextOneGets) {
   EXPECT_EQ(CountOf("the server has sent a schedule", next.output()), 1) << next.output();
 }
 
-// With a network that takes the robot four deadlines. What else this machine does may make some
-// answers late. Half a minute.
+// With a network that takes the robot four deadlines. Other work on this machine may make some
+// answers late. Takes half a minute.
 class SlowApartInTime : public Apart {
  protected:
   static constexpr int kKills = 5;

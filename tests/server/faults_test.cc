@@ -38,7 +38,7 @@ std::string Contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Processes, but for this one, in whose command or environment the text stands.
+// Processes, except this one, with the text in their command or environment.
 std::vector<std::string> ProcessesWith(const std::string& text) {
   std::vector<std::string> found;
   std::error_code error;
@@ -100,7 +100,7 @@ class Faults : public World {
     return AnswersCome(AnswersOf(name), false, 15);
   }
 
-  // Every frame was answered, with a dense run's bits; of a camera's, those that were taken.
+  // Every frame was answered, with a dense run's bits; from a camera, every frame that was taken.
   void ExpectAllAnswered(const std::string& name, double most_skipped) const {
     const std::vector<std::string> lines = LinesOf(AnswersOf(name));
     ASSERT_GT(lines.size(), 100u);

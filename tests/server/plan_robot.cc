@@ -23,7 +23,8 @@
 
 // A robot that changes its plan every few frames: alone, pictures in either codec to a server that
 // keeps results or not, rows shared at some cuts. The answer to every frame must have the bits of a
-// dense run. Between frames it keeps warm what it keeps, which may stay open over changes of plan.
+// dense run. Between frames it keeps its results warm; that work may stay open over changes of
+// plan.
 //
 //   plan_robot NETWORK
 
@@ -59,7 +60,7 @@ class PlanRobot {
     }
   }
 
-  // A frame that the server computes leaves alone what is kept of the frames before.
+  // A frame that the server computes leaves alone the results kept from earlier frames.
   void KeepWhatIsKept() {
     MeetServer();
     const Plan local = {.kind = Plan::Kind::kLocal, .keeps = true, .codec = "", .cuts = {}};
@@ -141,7 +142,7 @@ class PlanRobot {
     while (!executor_.Step()) continue;
   }
 
-  // So that a decision for what is kept is often open when the next frame or plan comes.
+  // Makes it likely that a standby decision is open when the next frame or plan comes.
   void StandByForAWhile() {
     clock_.Leap(milliseconds(random_() % 1000));
     const auto steps = random_() % static_cast<uint32_t>(2 * executor_.state().stage_count());

@@ -103,7 +103,7 @@ bool HasModestThread() {
   });
 }
 
-// Who solves leaves the processor to frames.
+// A thread that solves leaves the processor to frames.
 TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   robot_ = MeasureServer();
   robot_.side = Side::kRobot;

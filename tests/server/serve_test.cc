@@ -122,7 +122,7 @@ TEST_F(Serve, TheRobotSamplesTheServersAnswers) {
   EXPECT_EQ(sampled["fails"], false);
 }
 
-// Nothing is lost after what the codec loses.
+// Nothing is lost beyond what the codec loses.
 class ServeLossy : public Serve {
  protected:
   void ExpectAnswersOfDumpedPictures(const std::string& codec, const std::string& mode) const {
@@ -299,7 +299,7 @@ TEST_F(Serve, RowsAreSharedWithinOnePrecision) {
       << both.output();
 }
 
-// Has measured in a cache folder what its convolutions take, and remembers it otherwise.
+// Measures its convolutions' times in a cache folder, and changes them there.
 class ServeOwnSchemes : public Serve {
  protected:
   Arguments In(const std::string& cache) const {

@@ -186,7 +186,7 @@ TEST_F(Tcp, TheLinkIsMeasured) {
   EXPECT_NE(result.out.find("A robot's estimate:"), std::string::npos) << result.out;
 }
 
-// Robot or server is of the release before: its programs are in $CACHEINF_BEFORE
+// Robot or server is of the previous release: its programs are in $CACHEINF_BEFORE
 // (scripts/internal/build_before).
 class SlowUpgrade : public Tcp {
  protected:
@@ -214,7 +214,7 @@ class SlowUpgrade : public Tcp {
     return std::ranges::count_if(LinesOf(folder_ / (name + ".jsonl")), IsServed);
   }
 
-  // Pictures work; of rows the robot says in a sentence why they are not shared, and answers alone.
+  // Pictures work; the robot says in a sentence why rows are not shared, and answers alone.
   void ExpectPicturesAlone(bool is_robot_old) {
     Process dense(Robot(12, "dense", {"--mode", "dense"}));
     ASSERT_EQ(dense.Wait(kLong), 0) << dense.output();
@@ -262,7 +262,7 @@ TEST_F(Tcp, WhatIsNotSafeIsRefused) {
                 "is not a folder for models");
   fs::create_directory(Path("closed"));
   fs::permissions(Path("closed"), fs::perms::owner_read | fs::perms::owner_exec);
-  // Nothing is closed to who may override it.
+  // A user who may override access rights can read everything.
   const Arguments as_user = {"/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"};
   const Arguments closed = Server(Path("closed"), {"--listen", "tcp://127.0.0.1:0", "--once"});
   ExpectRefusal(RunCommand(geteuid() == 0 ? as_user + closed : closed), "models cannot be kept in");

@@ -65,14 +65,14 @@ class WalkPair {
   // What crossed since the beginning.
   size_t slices() const { return slices_; }
   size_t bytes() const { return bytes_; }
-  // Of the last frame that both executed.
+  // The work of the last frame that both executed.
   int64_t done() const { return robot_walk_.work().done + server_walk_->work().done; }
   bool is_whole() const { return decision_.kind == FrameDecision::Kind::kWhole; }
 
   // So many more slices leave the robot; the next one throws.
   void FailAfter(size_t slices) { robot_fails_after_ = slices; }
 
-  // One that has seen nothing yet.
+  // Replaces the server by one that has seen nothing yet.
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(server_model_, options_);
     Fill(*server_, graph().inputs[0], std::nanf(""));

@@ -160,7 +160,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
   }
 }
 
-// Every look at it takes so long, so that a run takes about as long as it looks often.
+// Every look at it takes a fixed time, so a run takes as long as it looks often.
 class SteppingClock final : public Clock {
  public:
   explicit SteppingClock(std::chrono::milliseconds step) : step_(step) {}
@@ -192,7 +192,7 @@ TEST_F(CalibrateTest, FortySecondsBuyTenTrialsOfASlowNetwork) {
   }
 }
 
-// All frames but the first ones of a clip are black, of which the network says one thing.
+// All frames of a clip except the first ones are black, and for these the network says one thing.
 TEST_F(CalibrateTest, CountsFramesWithEvidenceAndRefusesAClipWithNone) {
   const RobotConfig config = SmallDemo();
   const auto model = Compile(LoadGraph(config, false), config);

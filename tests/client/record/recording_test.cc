@@ -208,7 +208,7 @@ TEST_F(RecordingTest, DenseRunsReplayBitForBit) {
   }
 }
 
-// Of what was tracked some frames have had their answer before they began.
+// Some tracked frames had their answer before they began.
 TEST_F(RecordingTest, FramesThatWaitedForSlowOnesReplayBitForBit) {
   RobotConfig config = Moving();
   config.source = "generated:seed=3,frames=90,width=160,height=120";

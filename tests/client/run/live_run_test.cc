@@ -417,8 +417,8 @@ TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
   EXPECT_EQ(steps, expected);
 }
 
-// By the clock here all frames take as long, so the second and the third take more than two thirds
-// of the first. What follows is decided by the recording alone when it is replayed.
+// By the clock here all frames take equally long, so the second and the third take more than two
+// thirds of the first. In a replay the recording alone decides what follows.
 TEST_F(FailingRunTest, AReplayRestsWhereTheRunDidWhateverTheClockSays) {
   RobotConfig config = Everything();
   config.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";

@@ -644,7 +644,7 @@ TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
   EXPECT_EQ(summary.unwritten, Path("full.png") + ": cannot be written");
 }
 
-// Scenes, during which the disk is full for a while: files grow by half a line at most.
+// Scenes, with the disk full for a while: files then grow by half a line at most.
 class FullDisk final : public FrameSource {
  public:
   FullDisk(std::string file, int64_t full_until)
