@@ -53,7 +53,7 @@ constexpr double kDeadlinesWhereGivenUp = 2;
 // After so many frames what is known about a codec or the robot alone may be outdated. Try it if it
 // is predicted to take at most this many times as long as the current plan.
 constexpr int kFramesKnown = 300;
-constexpr int kFramesKnownAlone = 100;  // by latency, as the robot's results are kept warm
+constexpr int kFramesKnownAlone = 50;  // by latency, as the robot's results are kept warm
 constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
@@ -376,18 +376,12 @@ Prediction PlanChooser::OfFirstFrame(const Plan& plan) const {
 double PlanChooser::CostToBegin(const Candidate& candidate, bool as_seen) const {
   const double later_ms = candidate.prediction.latency_ms;
   double first_ms = OfFirstFrame(candidate.plan).latency_ms;
-  const auto seen = to_begin_ms_.find(KeyToBegin(candidate.plan));
+  const auto seen = to_begin_ms_.find(candidate.plan.kind);
   if (as_seen && seen != to_begin_ms_.end()) {
     first_ms = std::max(first_ms, later_ms + seen->second.value());
   }
   const double more = Cost(candidate.plan, first_ms) - Cost(candidate.plan, later_ms);
   return FramesOf(candidate.plan, first_ms) * std::max(0.0, more);
-}
-
-std::pair<Plan::Kind, std::optional<PictureCodecKind>> PlanChooser::KeyToBegin(
-    const Plan& plan) const {
-  const auto codec = codecs_.find(plan.codec);
-  return {plan.kind, codec == codecs_.end() ? std::nullopt : std::optional(codec->second.kind)};
 }
 
 double PlanChooser::FramesOf(const Plan& plan, double latency_ms) const {
@@ -525,7 +519,7 @@ void PlanChooser::Note(const Taken& taken) {
     const bool is_alone = taken.executed != plan_.kind;
     *begun_ms_ += latency_ms - (is_alone ? alone_ms_ : prediction_.latency_ms);
     if (frames_of_plan_ == 1) {
-      to_begin_ms_[KeyToBegin(plan_)].Add(std::max(0.0, *begun_ms_));
+      to_begin_ms_[plan_.kind].Add(std::max(0.0, *begun_ms_));
       begun_ms_.reset();
     }
   }

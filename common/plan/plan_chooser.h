@@ -219,7 +219,6 @@ class PlanChooser {
   // What a plan's first frame costs beyond a later one. `as_seen`: at least what such plans took to
   // begin; of one that is left this is not assumed, as its server may have prepared itself.
   double CostToBegin(const Candidate& candidate, bool as_seen = false) const;
-  std::pair<Plan::Kind, std::optional<PictureCodecKind>> KeyToBegin(const Plan& plan) const;
   void ChooseHome(const std::vector<Candidate>& last);
   int FramesKnownAlone() const;
   const Candidate* WorthTrying();
@@ -269,7 +268,7 @@ class PlanChooser {
   // What the frames of a plan with the server took beyond usual ones until it had executed one; and
   // what that was in the end, of those that have begun lately.
   std::optional<double> begun_ms_;
-  std::map<std::pair<Plan::Kind, std::optional<PictureCodecKind>>, Median> to_begin_ms_;
+  std::map<Plan::Kind, Median> to_begin_ms_;
   double for_tries_ = 0;
   // Frames since anything saw how much changes; starts high, so that the first looks are averaged.
   int frames_unseen_;

@@ -19,6 +19,7 @@
 #include "common/plan/profiled_graph.h"
 #include "common/plan/schedule.h"
 #include "tests/plan/profiles.h"
+#include "tests/plan/schedules.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 
@@ -34,11 +35,7 @@ class ScheduleReaderTest : public testing::Test {
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state_.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1);
     const ProfilePair pair = PairOf(std::move(operators), 4, 1000);
-    Schedule schedule;
-    schedule.model = pair.robot.model;
-    schedule.planner = planner;
-    schedule.robot = pair.robot;
-    schedule.server = pair.server;
+    Schedule schedule = ScheduleOf(pair, planner);
     for (int step = 1; step <= steps; ++step) {
       schedule.mbit.push_back(step);
       schedule.robot_work.push_back(static_cast<double>(step) / steps);

@@ -23,6 +23,7 @@
 #include "common/plan/schedule.h"
 #include "common/source/frame_source.h"
 #include "tests/plan/profiles.h"
+#include "tests/plan/schedules.h"
 #include "tests/testing/folder_test.h"
 #include "tests/tracker/pictures.h"
 
@@ -96,11 +97,7 @@ class TrackTest : public FolderTest {
     std::vector<ProfiledOperator> operators = DescribeOperators(state.graph(), state.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1000);
     const ProfilePair pair = PairOf(std::move(operators), 4, 1000);
-    Schedule schedule;
-    schedule.model = pair.robot.model;
-    schedule.planner = "cacheinf";
-    schedule.robot = pair.robot;
-    schedule.server = pair.server;
+    Schedule schedule = ScheduleOf(pair);
     schedule.mbit = {0};
     schedule.robot_work = schedule.server_work = {1};
     schedule.buckets.resize(1);

@@ -137,7 +137,7 @@ class HalfModelTest : public SessionTest {
     const MappedFile pack = PackForServers(graph);
     const auto* const begin = reinterpret_cast<const uint8_t*>(pack.data.get());
     bytes_.assign(begin, begin + pack.size);
-    return {PackChecksum({pack.data.get(), pack.size}), pack.size};
+    return FingerprintOf(pack);
   }
   ModelStore MakeStore() const {
     return ModelStore(folder_, [] { return std::make_unique<CpuBackend>(); });

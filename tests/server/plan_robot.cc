@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "client/frame_executor.h"
-#include "common/answer/outputs.h"
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/program.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 
 // A robot that changes its plan every few frames: alone, pictures in either codec to a server that
@@ -160,15 +160,9 @@ class PlanRobot {
       throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));
     }
     ++served_[execution.kind];
-    dense_.SetPicture(picture);
-    dense_.Run();
-    const auto expected = Outputs(dense_);
-    OutputNumbers actual;
-    ReadOutputs(executor_.outputs(), actual);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const std::string difference = FirstDifference(expected[i], actual[i]);
-      if (!difference.empty()) throw Failure(plan, difference);
-    }
+    const std::string difference =
+        FirstDifference(DenseOutputs(dense_, picture), OutputsOf(executor_.outputs()));
+    if (!difference.empty()) throw Failure(plan, difference);
     return execution;
   }
 

@@ -25,6 +25,7 @@
 #include "profiler/obtain_profile.h"
 #include "tests/model/model_builder.h"
 #include "tests/plan/schedules.h"
+#include "tests/server/programs.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
@@ -90,12 +91,6 @@ class ScheduleMakerTest : public FolderTest {
 
 using SlowScheduleMakerTest = ScheduleMakerTest;
 
-int CountIn(const std::string& text, const std::string& word) {
-  int count = 0;
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
 // Whether one of this process's threads leaves the processor to others.
 bool HasModestThread() {
   return std::ranges::any_of(fs::directory_iterator("/proc/self/task"), [](const auto& thread) {
@@ -120,8 +115,8 @@ TEST_F(ScheduleMakerTest, RobotsThatAskAtOnceShareWhatIsMade) {
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(schedules[0], schedules[1]);
   EXPECT_EQ(FingerprintOf(ParseSchedule(schedules[0], "made").robot), FingerprintOf(robot_));
-  EXPECT_EQ(CountIn(log, "solving a schedule"), 1) << log;
-  EXPECT_EQ(CountIn(log, "measuring model"), 0) << log;
+  EXPECT_EQ(CountOf("solving a schedule", log), 1) << log;
+  EXPECT_EQ(CountOf("measuring model", log), 0) << log;
 
   robot_.operators.front().dense_ms += 1;  // another schedule, for which this key has no time left
   const std::string refusal = RefusalOf([&] { Make(never_, "arm").get(); });

@@ -22,6 +22,7 @@
 #include "tests/testing/clip.h"
 #include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 
 namespace cacheinf {
@@ -116,13 +117,7 @@ class WalkPair {
   }
 
   void ExpectDenseAnswer() {
-    dense_.SetPicture(clip_.picture());
-    dense_.Run();
-    const auto expected = Outputs(dense_);
-    const auto actual = Outputs(robot_);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
-    }
+    ASSERT_EQ(FirstDifference(DenseOutputs(dense_, clip_.picture()), Outputs(robot_)), "");
   }
 
   // Expects a dense run's bits in the kept rows that a side computed or received in the last frame.

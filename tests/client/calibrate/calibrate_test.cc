@@ -26,6 +26,7 @@
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/client/eight_bit_demo.h"
+#include "tests/client/read_frames.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
@@ -85,14 +86,6 @@ TEST(CacheSettingsTest, FactorsOfOneAreNone) {
 
 class CalibrateTest : public FolderTest {
  protected:
-  static std::vector<Frame> ReadFrames(const std::string& clip) {
-    const SteadyClock clock;
-    const auto source = OpenSource(clip, clock);
-    std::vector<Frame> frames;
-    while (auto frame = source->Next()) frames.push_back(std::move(*frame));
-    return frames;
-  }
-
   CalibrationClip MakeClip(const RobotConfig& config, const std::string& clip = kClip) const {
     return CalibrationClip(Compile(LoadGraph(config, false), config), config, ReadFrames(clip),
                            clock_, stop_);
