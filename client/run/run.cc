@@ -374,12 +374,12 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   CheckServerLink(config.server);
   // A source that says nothing may ask later, too.
   const auto is_over = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<FrameSource> source =
-      Open(config, clock, [&stop, is_over] { return stop || *is_over; });
+  const auto stops = [&stop, is_over] { return stop || *is_over; };
+  std::unique_ptr<FrameSource> source = Open(config, clock, stops);
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
-  FrameQueue queue(std::move(source), LiveRobot::FramesAhead(config, is_live), pace);
+  FrameQueue queue(std::move(source), LiveRobot::FramesAhead(config, is_live), pace, stops);
   const RunsUntilHere end(*is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }

@@ -16,7 +16,8 @@ Picture PictureFrom(const cv::Mat& image);
 // A view of the picture's pixels, which OpenCV must not write to.
 cv::Mat ImageOf(const Picture& picture);
 
-// Reads as the flags of cv::imread say. Throws InputError, naming the file.
+// Reads as the flags of cv::imread say. A PGM or PPM file says itself which level is white. Throws
+// InputError, naming the file.
 Picture ReadPictureFile(const std::filesystem::path& path, int flags);
 
 // Writes an image of 8 bits, grey or blue, green, red. Throws InputError, naming the file.
