@@ -451,8 +451,8 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
 
   RobotConfig found = WithoutUnusedSettings(calibration.ConfigOf(chosen));
   if (!best) found.mode = RobotConfig::Mode::kDense;
-  WriteRobotConfig(std::move(found), out);
-  if (!options.frontier.empty()) WriteFile(options.frontier, ToCsv(report));
+  WriteRobotConfig(found, out);
+  if (!options.frontier.empty()) WriteWhole(options.frontier, ToCsv(report));
 
   CalibrationResult result;
   result.is_reached = best.has_value();

@@ -3,15 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -79,6 +76,9 @@ class Publisher {
     }
     if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
+
+  // Whether nobody reads the answers any more.
+  bool is_left() const { return answers_ && answers_->is_left(); }
 
   // Call after the last frame. Returns what could not be written, in one sentence; empty: nothing.
   std::string Finish() {
@@ -259,7 +259,7 @@ class Run final : public FrameObserver {
     return measuring.empty() ? line : fmt::format("{}  {}", line, measuring);
   }
 
-  bool IsOver() override { return stop_; }
+  bool IsOver() override { return stop_ || is_left_; }
 
   Verdict Before(const Frame& frame, const Verdict& wanted) override {
     return recorder_ ? recorder_->Before(frame, wanted) : wanted;
@@ -270,7 +270,7 @@ class Run final : public FrameObserver {
   }
 
   void PublishMoved(const Frame& frame, const Answer& answer) override {
-    publisher_.Publish(frame, answer);
+    Publish(frame, answer);
     summary_.AddMoved(answer);
   }
 
@@ -281,6 +281,7 @@ class Run final : public FrameObserver {
 
   void Publish(const Frame& frame, const Answer& answer) override {
     publisher_.Publish(frame, answer);
+    is_left_ = publisher_.is_left();
   }
 
   void Keep(const Frame& frame, const Answer& answer) override {
@@ -334,6 +335,7 @@ class Run final : public FrameObserver {
   FrameQueue& source_;
   const Clock& clock_;
   const std::atomic<bool>& stop_;
+  bool is_left_ = false;  // by whoever read the answers
   LiveRobot robot_;
   Publisher publisher_;
   std::optional<DenseCheck> check_;
@@ -354,17 +356,6 @@ const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const 
         fmt::format("realtime: source {} states no frame rate; make a video of it", config.source));
   }
   return &clock;
-}
-
-// A file gets all of it or stays as it was; what is none, such as a pipe, gets a line.
-void WriteSummary(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
-    return LineFile(path).Write(text);
-  }
-  const std::array<std::string_view, 2> parts = {text, "\n"};
-  ReplaceFile(path, parts);
 }
 
 }  // namespace
@@ -391,7 +382,7 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Run run(config, models, source, clock, stop);
   {
     StatusLine status(clock);
-    while (!stop) {
+    while (!run.IsOver()) {
       const std::optional<Frame> frame = run.robot().Next();
       if (!frame) break;
       run.robot().Handle(*frame);
@@ -401,8 +392,8 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Summary summary = run.Finish();
   if (!config.output.summary.empty()) {
     try {
-      WriteSummary(config.output.summary,
-                   ToJsonText(summary, config, run.robot().robot().reader()));
+      WriteWhole(config.output.summary,
+                 ToJsonText(summary, config, run.robot().robot().reader()) + "\n");
     } catch (const InputError& error) {
       summary.AddUnwritten(error.what());
     }

@@ -98,11 +98,15 @@ Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
   }
 }
 
-void WritePng(const std::filesystem::path& path, const cv::Mat& image) {
+std::string PngOf(const cv::Mat& image) {
   const cv::Mat dense = image.isContinuous() ? image : image.clone();
   std::vector<uint8_t> bytes;
   AppendPng(dense.ptr(), {dense.cols, dense.rows, dense.channels()}, &bytes);
-  WriteFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return {bytes.begin(), bytes.end()};
+}
+
+void WritePng(const std::filesystem::path& path, const cv::Mat& image) {
+  WriteFile(path, PngOf(image));
 }
 
 const OpenCvFiles& LoadOpenCvFiles() {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <opencv2/core/mat.hpp>
+#include <string>
 
 #include "common/model/picture.h"
 
@@ -20,7 +21,10 @@ cv::Mat ImageOf(const Picture& picture);
 // InputError, naming the file.
 Picture ReadPictureFile(const std::filesystem::path& path, int flags);
 
-// Writes an image of 8 bits, grey or blue, green, red. Throws InputError, naming the file.
+// An image of 8 bits, grey or blue, green, red, as a PNG file has it.
+std::string PngOf(const cv::Mat& image);
+
+// Writes that. Throws InputError, naming the file.
 void WritePng(const std::filesystem::path& path, const cv::Mat& image);
 
 // Makes OpenCV and FFmpeg report errors as results only, not as lines on stderr.
