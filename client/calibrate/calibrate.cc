@@ -87,6 +87,7 @@ void CheckPaths(const RobotConfig& config, const std::string& clip,
                     {"--class-names", config.model_config.decoder.class_names_file}},
                    outputs);
   CheckWritable(outputs);
+  (void)TextToLoad(config, OutPath(config, options));
 }
 
 std::vector<Frame> ReadFrames(FrameSource& source, const CalibrationOptions& options,

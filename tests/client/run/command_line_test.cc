@@ -96,6 +96,20 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
   EXPECT_NE(refusal({}), "");
 }
 
+// The mode, cacheinf, follows from the model that the command line adds.
+TEST(RobotCommandTest, WhereNoModeIsSaidAFileMayTrackAndCheckAsItLikes) {
+  const fs::path path =
+      fs::temp_directory_path() / ("cacheinf_track_" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << R"({"track": 4, "check": 6})";
+  const std::vector<std::string> arguments = {"--config", path, "--print-config"};
+  EXPECT_EQ(AskRobot(arguments).exit_code, 2);
+  std::vector<std::string> with_plans = arguments;
+  with_plans.insert(with_plans.end(), {"--smaller-model", "a.onnx"});
+  const CommandResult result = AskRobot(with_plans);
+  fs::remove(path);
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+}
+
 TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
   const CommandResult printed =
       AskRobot({"--config", kConfigs / "yolov5n.json", "--threads", "3", "--shape", "1x3x64x64",
