@@ -4,17 +4,16 @@
 #include <vector>
 
 #include "common/base/output_files.h"
+#include "common/link/address.h"
 
 namespace cacheinf {
 
 void CheckOutputPaths(const RobotConfig& config) {
   const OutputConfig& output = config.output;
   const std::string answers_file = output.answers_on_stdout() ? "" : output.answers;
-  std::vector<NamedPath> inputs = {{"--source", config.source},
-                                   {"--model", config.model},
-                                   {"--class-names", config.model_config.decoder.class_names_file}};
-  for (const std::string& smaller : config.smaller_models) {
-    inputs.push_back({"--smaller-model", config.WithSmallerModel(smaller).model});
+  std::vector<NamedPath> inputs = config.PathsRead();
+  if (config.server.address.starts_with("mpi:") && config.server.name_server.empty()) {
+    inputs.push_back({"--name-server", DefaultNameServerFile()});
   }
   CheckOverwriting(inputs, {{"--answers", answers_file},
                             {"--dump-outputs", output.dump_outputs},

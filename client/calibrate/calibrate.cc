@@ -90,6 +90,7 @@ void CheckPaths(const RobotConfig& config, const std::string& clip,
                     {"--class-names", config.model_config.decoder.class_names_file}},
                    outputs);
   CheckWritable(outputs);
+  (void)TextToLoad(config, OutPath(config, options));
 }
 
 int ResolutionsOf(const Graph& graph) {
@@ -445,8 +446,8 @@ CalibrationResult Calibrate(const RobotConfig& config, const std::string& clip_n
 
   RobotConfig found = WithoutUnusedSettings(calibration.ConfigOf(chosen));
   if (!best) found.mode = RobotConfig::Mode::kDense;
-  WriteRobotConfig(std::move(found), out);
-  if (!options.frontier.empty()) WriteFile(options.frontier, ToCsv(report));
+  WriteRobotConfig(found, out);
+  if (!options.frontier.empty()) WriteWhole(options.frontier, ToCsv(report));
 
   CalibrationResult result;
   result.is_reached = best.has_value();

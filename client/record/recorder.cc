@@ -7,7 +7,9 @@
 
 #include "common/base/build_id.h"
 #include "common/base/clock.h"
+#include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/model/graph/pack.h"
 
 namespace cacheinf {
 namespace {
@@ -48,6 +50,7 @@ size_t BytesOf(const RecordedFrame& kept) {
 Recorder::Recorder(const RobotConfig& config, const Graph& graph)
     : config_(ForReplay(config)),
       schemes_(SchemesOf(graph)),
+      model_hash_(ModelChecksum(graph)),
       span_(static_cast<int64_t>(config.record.seconds * 1e9)),
       span_bytes_(static_cast<size_t>(config.record.megabytes) * kMegabyte / 2),
       deadline_ms_(config.deadline_ms),
@@ -56,6 +59,11 @@ Recorder::Recorder(const RobotConfig& config, const Graph& graph)
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) Fail(fmt::format("{}: cannot be made: {}", folder_.string(), error.message()));
+  try {
+    CheckUtf8("config.json", config_.Fields());
+  } catch (const InputError& why) {
+    Fail(why.what());
+  }
 }
 
 Recorder::~Recorder() {
@@ -178,15 +186,15 @@ Recording Recorder::WhatIsKept(const std::string& reason, const std::string& det
   recording.detail = detail;
   recording.config = config_;
   recording.build = BuildId();
+  recording.model_hash = model_hash_;
   recording.schemes = schemes_;
   recording.frames = earlier_;
   recording.frames.insert(recording.frames.end(), current_.begin(), current_.end());
   return recording;
 }
 
-void Recorder::Write(Recording recording) {
+void Recorder::Write(const Recording& recording) {
   try {
-    recording.model_hash = HashOfFile(recording.config.model);
     const fs::path name = FreeName(recording);
     WriteRecording(recording, name);
     LogWarning(fmt::format("recorded {} frames in {}: {}", recording.frames.size(), name.string(),

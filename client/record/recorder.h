@@ -29,8 +29,9 @@ namespace cacheinf {
 // failure as an error; the run then goes on without recordings.
 class Recorder {
  public:
-  // Makes the folder; a failure is handled like one of writing. `graph` is the robot's, with its
-  // layers' schemes. REQUIRES: config.record.folder is not empty.
+  // Makes the folder. A failure is handled like one of writing, and so is a path in the
+  // configuration that cannot be written. `graph` is the robot's, with its layers' schemes.
+  // REQUIRES: config.record.folder is not empty.
   Recorder(const RobotConfig& config, const Graph& graph);
   ~Recorder();  // waits for a recording that is being written
   Recorder(const Recorder&) = delete;
@@ -72,11 +73,12 @@ class Recorder {
   RecordedFrame TakeLast();
   void Append(RecordedFrame frame);
   Recording WhatIsKept(const std::string& reason, const std::string& detail) const;
-  void Write(Recording recording);
+  void Write(const Recording& recording);
   std::filesystem::path FreeName(const Recording& recording) const;
 
   RobotConfig config_;
   NamedSchemes schemes_;
+  uint64_t model_hash_;
   std::chrono::nanoseconds span_;
   size_t span_bytes_;
   double deadline_ms_;

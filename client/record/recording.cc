@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 constexpr uint64_t kHashBasis = 0xcbf29ce484222325;
 constexpr uint64_t kHashPrime = 0x100000001b3;
@@ -106,6 +106,7 @@ namespace {
 void WriteFiles(const Recording& recording, const fs::path& folder) {
   fs::create_directories(folder / "frames");
   RobotConfig config = recording.config;
+  CheckUtf8("config.json", config.Fields());
   WriteFile(folder / "config.json", WriteJson(config.Fields()));
   std::string lines;
   for (const auto& frame : recording.frames) {
@@ -128,11 +129,6 @@ uint64_t HashOfOutputs(const FrameOutputs& outputs) {
     hash = Hash(words.data(), words.size(), hash);
   }
   return hash;
-}
-
-uint64_t HashOfFile(const fs::path& path) {
-  const MappedFile file = MapFile(path);
-  return Hash(reinterpret_cast<const unsigned char*>(file.data.get()), file.size);
 }
 
 void WriteRecording(const Recording& recording, const fs::path& folder) {

@@ -54,14 +54,13 @@ struct Recording {
   std::string detail;  // for people
   RobotConfig config;
   std::string build;                                         // BuildId
-  uint64_t model_hash = 0;                                   // HashOfFile
+  uint64_t model_hash = 0;                                   // ModelChecksum of the robot's graph
   NamedSchemes schemes;                                      // of the model's convolutions
   std::vector<std::shared_ptr<const RecordedFrame>> frames;  // the first one has no base
 };
 
-// 64-bit FNV-1a, word by word.
-uint64_t HashOfOutputs(const FrameOutputs& outputs);     // 32-bit floats, in logical order
-uint64_t HashOfFile(const std::filesystem::path& path);  // throws InputError
+// 64-bit FNV-1a, word by word, of 32-bit floats in logical order.
+uint64_t HashOfOutputs(const FrameOutputs& outputs);
 
 // Writes a new folder, or leaves nothing and throws InputError.
 void WriteRecording(const Recording& recording, const std::filesystem::path& folder);

@@ -12,6 +12,7 @@
 #include "client/robot_setup.h"
 #include "common/base/build_id.h"
 #include "common/base/error.h"
+#include "common/model/graph/pack.h"
 #include "profiler/scheme_choice.h"
 
 namespace cacheinf {
@@ -102,10 +103,12 @@ bool IsReplayed(FrameStep step) {
 // Gives layers their recorded schemes: a new choice might differ, and so would the bits.
 Graph LoadRecordedGraph(const Recording& recording, bool has_tensors) {
   const RobotConfig& config = recording.config;
-  if (HashOfFile(config.model) != recording.model_hash) {
-    throw InputError(fmt::format("{}: not the model of the recording", config.model));
-  }
   Graph graph = LoadGraph(config, has_tensors);
+  if (ModelChecksum(graph) != recording.model_hash) {
+    throw InputError(fmt::format(
+        "{}: not the model of the recording{}", config.model,
+        recording.build == BuildId() ? "" : ", or not as the build that recorded reads it"));
+  }
   try {
     SetNamedSchemes(recording.schemes, graph);
   } catch (const InputError& error) {

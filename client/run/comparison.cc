@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/answer/overlay.h"
+#include "common/base/file.h"
 #include "common/source/opencv_picture.h"
 
 namespace cacheinf {
@@ -44,7 +45,7 @@ void WriteComparison(const std::string& path, const Frame& frame, const PictureF
   }
   cv::Mat sheet;
   cv::hconcat(row, sheet);
-  WritePng(path, sheet);
+  WriteWhole(path, PngOf(sheet));
 }
 
 }  // namespace cacheinf

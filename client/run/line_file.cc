@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ LineFile::LineFile(const std::string& path)
 }
 
 void LineFile::Write(const std::string& line) {
+  if (is_left_) return;
   if (!own_) std::cout << std::flush;
   if (!rest_.empty()) {
     if (!Put()) return Lose();
@@ -41,6 +43,7 @@ void LineFile::Write(const std::string& line) {
 }
 
 std::string LineFile::Gap() const {
+  if (is_left_) return fmt::format("{}: cannot be written", name_);
   return lost_ == 0 ? "" : fmt::format("{}: {} lines could not be written", name_, lost_);
 }
 
@@ -51,6 +54,12 @@ bool LineFile::Put() {
   while (!rest_.empty()) {
     const ssize_t count = write(number_, rest_.data(), rest_.size());
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      pollfd room = {number_, POLLOUT, 0};
+      poll(&room, 1, /*timeout=*/-1);
+      continue;
+    }
+    is_left_ = count < 0 && errno == EPIPE;
     if (count <= 0) return false;
     rest_.erase(0, static_cast<size_t>(count));
   }
@@ -60,6 +69,7 @@ bool LineFile::Put() {
 // Leaves no partial line in a file. Others may write to standard output, so there the rest comes
 // later.
 void LineFile::Lose() {
+  if (is_left_) return;
   struct stat status {};
   if (size_ == 0 || fstat(number_, &status) != 0 || !S_ISREG(status.st_mode)) Refuse();
   if (own_ && ftruncate(number_, size_) == 0) {

@@ -12,16 +12,20 @@ namespace cacheinf {
 
 // A file of lines, or standard output. Throws InputError if it cannot be written. But once a file
 // has taken lines, it only drops later ones that it cannot take, each as a whole: its disk may have
-// room again.
+// room again. A pipe that nobody reads any more takes none (IgnoreClosedPipes).
 class LineFile {
  public:
   LineFile();  // standard output
   explicit LineFile(const std::string& path);
 
-  // Leaves `line` in the file whole or not at all. `line` has no end of its own.
+  // Leaves `line` in the file whole or not at all. `line` has no end of its own. Waits for a slow
+  // reader.
   void Write(const std::string& line);
 
-  // How many lines are missing, in one sentence; empty: none.
+  // Whether whoever read it has left.
+  bool is_left() const { return is_left_; }
+
+  // What is missing, in one sentence; empty: nothing.
   std::string Gap() const;
 
  private:
@@ -36,6 +40,7 @@ class LineFile {
   off_t size_ = 0;    // of whole lines
   int64_t lost_ = 0;
   bool is_full_ = false;
+  bool is_left_ = false;
 };
 
 }  // namespace cacheinf

@@ -3,15 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -79,6 +76,9 @@ class Publisher {
     }
     if (!picture_.empty()) last_ = Published{frame, *robot_.fit(), answer.content, recomputed};
   }
+
+  // Whether nobody reads the answers any more.
+  bool is_left() const { return answers_ && answers_->is_left(); }
 
   // Call after the last frame. Returns what could not be written, in one sentence; empty: nothing.
   std::string Finish() {
@@ -259,7 +259,7 @@ class Run final : public FrameObserver {
     return measuring.empty() ? line : fmt::format("{}  {}", line, measuring);
   }
 
-  bool IsOver() override { return stop_; }
+  bool IsOver() override { return stop_ || is_left_; }
 
   Verdict Before(const Frame& frame, const Verdict& wanted) override {
     return recorder_ ? recorder_->Before(frame, wanted) : wanted;
@@ -270,7 +270,7 @@ class Run final : public FrameObserver {
   }
 
   void PublishMoved(const Frame& frame, const Answer& answer) override {
-    publisher_.Publish(frame, answer);
+    Publish(frame, answer);
     summary_.AddMoved(answer);
   }
 
@@ -281,6 +281,7 @@ class Run final : public FrameObserver {
 
   void Publish(const Frame& frame, const Answer& answer) override {
     publisher_.Publish(frame, answer);
+    is_left_ = publisher_.is_left();
   }
 
   void Keep(const Frame& frame, const Answer& answer) override {
@@ -334,6 +335,7 @@ class Run final : public FrameObserver {
   FrameQueue& source_;
   const Clock& clock_;
   const std::atomic<bool>& stop_;
+  bool is_left_ = false;  // by whoever read the answers
   LiveRobot robot_;
   Publisher publisher_;
   std::optional<DenseCheck> check_;
@@ -356,17 +358,6 @@ const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const 
   return &clock;
 }
 
-// A file gets all of it or stays as it was; anything else, such as a pipe, gets a line.
-void WriteSummary(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
-    return LineFile(path).Write(text);
-  }
-  const std::array<std::string_view, 2> parts = {text, "\n"};
-  ReplaceFile(path, parts);
-}
-
 }  // namespace
 
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop) {
@@ -374,12 +365,12 @@ Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomi
   CheckServerLink(config.server);
   // A source that says nothing may ask later, too.
   const auto is_over = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<FrameSource> source =
-      Open(config, clock, [&stop, is_over] { return stop || *is_over; });
+  const auto stops = [&stop, is_over] { return stop || *is_over; };
+  std::unique_ptr<FrameSource> source = Open(config, clock, stops);
   Graph network = LoadNetwork(config, source->has_tensors());
   const Clock* const pace = PaceOf(config, *source, clock);
   const bool is_live = source->is_live() || pace != nullptr;
-  FrameQueue queue(std::move(source), LiveRobot::FramesAhead(config, is_live), pace);
+  FrameQueue queue(std::move(source), LiveRobot::FramesAhead(config, is_live), pace, stops);
   const RunsUntilHere end(*is_over);
   return RunRobotOn(queue, std::move(network), config, clock, stop);
 }
@@ -391,7 +382,7 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Run run(config, models, source, clock, stop);
   {
     StatusLine status(clock);
-    while (!stop) {
+    while (!run.IsOver()) {
       const std::optional<Frame> frame = run.robot().Next();
       if (!frame) break;
       run.robot().Handle(*frame);
@@ -401,8 +392,8 @@ Summary RunRobotOn(FrameQueue& source, Graph network, const RobotConfig& config,
   Summary summary = run.Finish();
   if (!config.output.summary.empty()) {
     try {
-      WriteSummary(config.output.summary,
-                   ToJsonText(summary, config, run.robot().robot().reader()));
+      WriteWhole(config.output.summary,
+                 ToJsonText(summary, config, run.robot().robot().reader()) + "\n");
     } catch (const InputError& error) {
       summary.AddUnwritten(error.what());
     }

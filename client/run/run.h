@@ -12,13 +12,13 @@
 
 namespace cacheinf {
 
-// Runs a model on a source as configured, until the source ends, enough frames are answered, or
-// `stop` becomes true, and writes the configured outputs. If a GPU is lost or lacks memory, the
-// processor answers that frame and all later ones; the check, the guard and recordings then start
-// over, and no schedule is made. Throws InputError, in one sentence, for what the user can fix, and
-// Stopped if `stop` comes before the source is open. A source that is still silent at the end is
-// left alone, so clock and `stop` must last as long as the process. REQUIRES: a checked
-// configuration.
+// Runs a model on a source as configured, until the source ends, enough frames are answered, nobody
+// reads the answers any more, or `stop` becomes true, and writes the configured outputs. If a GPU
+// is lost or lacks memory, the processor answers that frame and all later ones; the check, the
+// guard and recordings then start over, and no schedule is made. Throws InputError, in one
+// sentence, for what the user can fix, and Stopped if `stop` comes before the source is open. A
+// source that is still silent at the end is left alone, so clock and `stop` must last as long as
+// the process. REQUIRES: a checked configuration.
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
 
 // Does the same with a loaded model and an open source. `clock` must be the one that stamps live

@@ -89,14 +89,17 @@ class Painter {
 
   void operator()(const Keypoints& keypoints) {
     for (size_t i = 0; i < keypoints.points.size(); ++i) {
-      const Keypoint& point = keypoints.points[i];
-      if (std::isnan(point.x) || std::isnan(point.y)) continue;
-      Dot(point, ScalarColour(static_cast<int>(i)));
+      Dot(keypoints.points[i], ScalarColour(static_cast<int>(i)));
     }
   }
 
  private:
+  // Nothing of a point that nobody found, which is NaN, or that lies outside.
   void Dot(const Keypoint& point, const cv::Scalar& colour) {
+    const auto shows = [](double position, int size) {
+      return position >= -kDotRadius && position < size + kDotRadius;
+    };
+    if (!shows(point.x, image_.cols) || !shows(point.y, image_.rows)) return;
     const auto pixel = [](double position) { return static_cast<int>(std::floor(position)); };
     cv::circle(image_, {pixel(point.x), pixel(point.y)}, kDotRadius, colour, cv::FILLED);
   }

@@ -81,6 +81,17 @@ void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_
   if (rename(unfinished.c_str(), file.c_str()) != 0) fail(std::strerror(errno));
 }
 
+void WriteWhole(const std::filesystem::path& path, std::string_view bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path file = fs::weakly_canonical(fs::absolute(path), error);
+  const fs::file_status status = fs::status(file, error);
+  const bool is_replaceable = (!fs::exists(status) || fs::is_regular_file(status)) &&
+                              access(file.parent_path().c_str(), W_OK | X_OK) == 0;
+  if (!is_replaceable) return WriteFile(path, bytes);
+  ReplaceFile(path, {&bytes, 1});
+}
+
 MappedFile MapFile(const std::filesystem::path& path) {
   const size_t size = SizeOfRegularFile(path);
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

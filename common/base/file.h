@@ -24,6 +24,11 @@ void WriteFile(const std::filesystem::path& path, std::string_view bytes);
 // only once it is complete and on the disk. Throws InputError, naming the file, if that fails.
 void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
+// Writes a file of these bytes, by ReplaceFile where that can be: what is no regular file, such as
+// a pipe, or lies in a folder that takes no other, is written as WriteFile does. Throws InputError,
+// naming the file, if that fails.
+void WriteWhole(const std::filesystem::path& path, std::string_view bytes);
+
 // A file's bytes, mapped: the system reads them from disk on first access.
 struct MappedFile {
   std::shared_ptr<const std::byte> data;  // keeps the mapping; page-aligned; null if size is 0

@@ -70,4 +70,6 @@ const std::atomic<bool>& StopOnSignals() {
   return stop;
 }
 
+void IgnoreClosedPipes() { std::signal(SIGPIPE, SIG_IGN); }
+
 }  // namespace cacheinf

@@ -18,6 +18,9 @@ int RunProgram(std::string_view name, const std::function<int()>& run);
 // already is, as under nohup.
 const std::atomic<bool>& StopOnSignals();
 
+// From now on what writes to a pipe that nobody reads any more fails, and does not end the program.
+void IgnoreClosedPipes();
+
 }  // namespace cacheinf
 
 #endif  // CACHEINF_COMMON_BASE_PROGRAM_H_

@@ -25,7 +25,8 @@ constexpr size_t kLongestReason = 240;
 constexpr std::string_view kSchemaKey = "$schema";
 
 std::string Quote(const Json& json) {
-  const std::string quote = json.dump(-1, ' ', /*ensure_ascii=*/true);
+  const std::string quote =
+      json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
   return quote.size() > kLongestQuote ? quote.substr(0, kLongestQuote) + "…" : quote;
 }
 
@@ -438,6 +439,18 @@ std::string WithKeys(std::string text, const FieldTable& fields) {
 void CheckBounds(std::string_view name, const FieldTable& fields) {
   ForEachField(fields, [&](const std::string& path, const Field& field) {
     Assign({name, path}, field, ToJson(field));
+  });
+}
+
+void CheckUtf8(std::string_view name, const FieldTable& fields) {
+  ForEachField(fields, [&](const std::string& path, const Field& field) {
+    try {
+      (void)ToJson(field).dump();
+    } catch (const Json::type_error&) {
+      throw InputError(
+          fmt::format("{}: {} is not UTF-8, as JSON must be: give that file or folder another name",
+                      name, path));
+    }
   });
 }
 

@@ -104,7 +104,11 @@ std::string WithKeys(std::string text, const FieldTable& fields);
 // Throws InputError if a value is out of bounds.
 void CheckBounds(std::string_view name, const FieldTable& fields);
 
-// All fields as a JSON object that ReadJson takes.
+// Throws InputError that names the key of a text that is not UTF-8, as JSON must be. `name` says in
+// messages where the text goes.
+void CheckUtf8(std::string_view name, const FieldTable& fields);
+
+// All fields as a JSON object that ReadJson takes, but for what is not UTF-8 in it.
 std::string WriteJson(const FieldTable& fields);
 
 // A JSON Schema of the object; `fields` hold the defaults.

@@ -3,15 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/base/file.h"
+#include "common/base/number_text.h"
 #include "common/codec/picture_codec.h"
 #include "common/config/config_options.h"
+#include "common/config/source_name.h"
 
 namespace cacheinf {
 namespace {
@@ -36,7 +38,9 @@ void CheckChecking(const RobotConfig& config, std::string_view name) {
         fmt::format("{}: check is {}, but the run has {} frames: none would be checked", name,
                     config.check, config.frames));
   }
-  if (std::gcd(config.check, config.track) > 1) {
+  // Mode cacheinf tracks as its plans say.
+  const bool tracks = config.mode != RobotConfig::Mode::kCacheinf;
+  if (tracks && std::gcd(config.check, config.track) > 1) {
     throw InputError(
         fmt::format("{}: check {} and track {} have a common divisor: some frames between two "
                     "computed ones would never be checked",
@@ -108,27 +112,55 @@ void CheckServer(const RobotConfig& config, std::string_view name) {
   }
 }
 
-// Whether a source is a file or folder: no camera's number, address, pipeline or generator.
-bool IsFile(const std::string& source) {
-  const bool is_number =
-      std::ranges::all_of(source, [](unsigned char c) { return std::isdigit(c) != 0; });
-  const bool is_generated = source == "generated" || source.starts_with("generated:");
-  const bool is_pipeline =
-      source.find('!') != std::string::npos && source.find("appsink") != std::string::npos;
-  return !is_number && !is_generated && !is_pipeline && source.find("://") == std::string::npos;
-}
+using Change = std::function<std::string(const std::string& path)>;
 
-// Changes those of the comma-separated keys that are files: others are hexadecimal digits.
-std::string ChangeKeys(const std::string& keys,
-                       const std::function<std::string(const std::string& path)>& changed) {
+// Changes each of the texts that commas separate.
+std::string ChangeEach(const std::string& texts, const Change& changed) {
   std::string all;
   for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = keys.find(',', begin);
-    const std::string key = keys.substr(begin, end == std::string::npos ? end : end - begin);
-    const bool is_file = key.find_first_not_of("0123456789abcdef") != std::string::npos;
-    all += (begin == 0 ? "" : ",") + (is_file ? changed(key) : key);
+    end = texts.find(',', begin);
+    all += begin == 0 ? "" : ",";
+    all += changed(texts.substr(begin, end == std::string::npos ? end : end - begin));
   }
   return all;
+}
+
+// Changes those of a server's keys that are files: others are hexadecimal digits.
+std::string ChangeKeys(const std::string& keys, const Change& changed) {
+  return ChangeEach(keys, [&changed](const std::string& key) {
+    const bool is_file = key.find_first_not_of("0123456789abcdef") != std::string::npos;
+    return is_file ? changed(key) : key;
+  });
+}
+
+// Changes those of the constant inputs that are arrays: "NAME=FILE.npy".
+std::string ChangeArrays(const std::string& inputs, const Change& changed) {
+  return ChangeEach(inputs, [&changed](const std::string& input) {
+    const size_t value = input.find('=') + 1;  // 0: it only goes on with a list of numbers
+    if (value == 0 || !input.ends_with(".npy")) return input;
+    return input.substr(0, value) + changed(input.substr(value));
+  });
+}
+
+// Changes the trace in "5x,FILE.csv:COLUMN,3ms"; slowdown, column and delay may be missing.
+std::string ChangeTrace(const std::string& emulation, const Change& changed) {
+  constexpr std::string_view kEnding = ".csv";
+  const size_t ending = emulation.rfind(kEnding);
+  if (ending == std::string::npos) return emulation;
+  const size_t end = ending + kEnding.size();
+  const size_t comma = emulation.find(',');
+  const bool has_slowdown =
+      comma != 0 && comma < ending && emulation[comma - 1] == 'x' &&
+      NumberIn<double>(std::string_view(emulation).substr(0, comma - 1)).has_value();
+  const size_t begin = has_slowdown ? comma + 1 : 0;
+  return emulation.substr(0, begin) + changed(emulation.substr(begin, end - begin)) +
+         emulation.substr(end);
+}
+
+// If `at` has a folder with the name of a camera, makes a path of the name.
+void NameFolder(const fs::path& at, std::string& source) {
+  std::error_code error;
+  if (IsCamera(source) && fs::is_directory(at / source, error)) source = "./" + source;
 }
 
 // Sets the mode that a configuration with plans to choose from means if it names none.
@@ -138,7 +170,19 @@ void TakeUsualMode(RobotConfig& config) {
 }
 
 void StartPathsAt(const fs::path& folder, RobotConfig& config) {
+  NameFolder(folder, config.source);
   config.ChangePaths([&](const std::string& path) { return (folder / path).string(); });
+}
+
+void TakeFile(const fs::path& path, RobotConfig& config) {
+  config.file = path.string();
+  StartPathsAt(path.parent_path(), config);
+}
+
+RobotConfig Read(std::string_view text, std::string_view name) {
+  RobotConfig config;
+  ReadJson(text, name, config.Fields());
+  return config;
 }
 
 }  // namespace
@@ -366,7 +410,7 @@ std::string RobotConfig::ModeName() const {
 }
 
 void RobotConfig::ChangePaths(const std::function<std::string(const std::string& path)>& changed) {
-  if (IsFile(source)) source = changed(source);
+  if (IsFileOrFolder(source)) source = changed(source);
   if (!output.answers.empty() && !output.answers_on_stdout()) {
     output.answers = changed(output.answers);
   }
@@ -378,12 +422,33 @@ void RobotConfig::ChangePaths(const std::function<std::string(const std::string&
     if (!path->empty()) *path = changed(*path);
   }
   server.server_key = ChangeKeys(server.server_key, changed);
-  for (std::string& input : inputs) {
-    const size_t value = input.find('=') + 1;  // 0: it only continues a list of numbers
-    if (value > 0 && input.ends_with(".npy")) {
-      input = input.substr(0, value) + changed(input.substr(value));
-    }
+  server.emulate = ChangeTrace(server.emulate, changed);
+  for (std::string& input : inputs) input = ChangeArrays(input, changed);
+}
+
+std::vector<NamedPath> RobotConfig::PathsRead() const {
+  std::vector<NamedPath> paths = {{"--config", file},
+                                  {"--source", source},
+                                  {"--model", model},
+                                  {"--against", against},
+                                  {"--class-names", model_config.decoder.class_names_file},
+                                  {"--server-model", server.model},
+                                  {"--name-server", server.name_server},
+                                  {"--robot-key", server.robot_key},
+                                  {"--schedule", server.schedule}};
+  const auto into = [&paths](const char* option) {
+    return [&paths, option](const std::string& path) {
+      paths.push_back({option, path});
+      return path;
+    };
+  };
+  for (const std::string& smaller : smaller_models) {
+    into("--smaller-model")(FileAndShape(smaller).first);
   }
+  for (const std::string& input : inputs) (void)ChangeArrays(input, into("--input"));
+  (void)ChangeKeys(server.server_key, into("--server-key"));
+  (void)ChangeTrace(server.emulate, into("--emulate"));
+  return paths;
 }
 
 void RobotConfig::Check(std::string_view name) const {
@@ -397,20 +462,20 @@ void RobotConfig::Check(std::string_view name) const {
 }
 
 RobotConfig ParseRobotConfig(std::string_view text, std::string_view name) {
-  RobotConfig config;
-  ReadJson(text, name, config.Fields());
+  RobotConfig config = Read(text, name);
   config.Check(name);
   return config;
 }
 
 RobotConfig LoadRobotConfig(const fs::path& path) {
   RobotConfig config = ParseRobotConfig(ReadFile(path, kLargestFile), path.string());
-  StartPathsAt(path.parent_path(), config);
+  TakeFile(path, config);
   return config;
 }
 
-void WriteRobotConfig(RobotConfig config, const fs::path& path) {
+std::string TextToLoad(RobotConfig config, const fs::path& path) {
   const fs::path folder = fs::absolute(path).parent_path();
+  NameFolder(fs::current_path(), config.source);
   config.ChangePaths([&folder](const std::string& named) {
     const fs::path from_here = named;
     if (from_here.is_absolute()) return named;
@@ -418,11 +483,16 @@ void WriteRobotConfig(RobotConfig config, const fs::path& path) {
     const fs::path holder = fs::absolute(from_here).parent_path();
     return (fs::relative(holder, folder) / from_here.filename()).lexically_normal().string();
   });
-  WriteFile(path, WriteJson(config.Fields()));
+  CheckUtf8(path.string(), config.Fields());
+  return WriteJson(config.Fields());
+}
+
+void WriteRobotConfig(const RobotConfig& config, const fs::path& path) {
+  WriteWhole(path, TextToLoad(config, path));
 }
 
 RobotConfig EffectiveConfig(std::string_view text, std::string_view name) {
-  RobotConfig config = ParseRobotConfig(text, name);
+  RobotConfig config = Read(text, name);
   if (!HasKey(text, "mode")) TakeUsualMode(config);
   config.Check(name);
   return config;
@@ -430,7 +500,7 @@ RobotConfig EffectiveConfig(std::string_view text, std::string_view name) {
 
 RobotConfig EffectiveConfig(const fs::path& path) {
   RobotConfig config = EffectiveConfig(ReadFile(path, kLargestFile), path.string());
-  StartPathsAt(path.parent_path(), config);
+  TakeFile(path, config);
   return config;
 }
 
@@ -439,9 +509,12 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
   bool says_mode = options.Sets("mode");
   if (!options.file().empty()) {
     const std::string text = ReadFile(options.file(), kLargestFile);
-    config = ParseRobotConfig(text, options.file());
-    StartPathsAt(fs::path(options.file()).parent_path(), config);
+    config = Read(text, options.file());
     says_mode = says_mode || HasKey(text, "mode");
+    RobotConfig alone = config;
+    if (!says_mode) alone.track = 1;  // the mode, still open, says whether that counts
+    alone.Check(options.file());
+    TakeFile(options.file(), config);
   }
   options.Override(config.Fields());
   if (!says_mode) TakeUsualMode(config);

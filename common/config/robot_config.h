@@ -11,6 +11,7 @@
 
 #include "common/base/log.h"
 #include "common/base/objective.h"
+#include "common/base/output_files.h"
 #include "common/base/words.h"
 #include "common/config/cache_config.h"
 #include "common/config/fields.h"
@@ -54,6 +55,7 @@ struct RobotConfig {
   };
   enum class Scheme : uint8_t { kDirect, kAuto };
 
+  std::string file;  // that it was read from, no key; empty: none
   std::string model;
   std::vector<std::string> smaller_models;  // FILE or FILE@SHAPE
   std::vector<std::string> shapes;
@@ -119,6 +121,9 @@ struct RobotConfig {
   // Replaces every path of a file or folder that the configuration names.
   void ChangePaths(const std::function<std::string(const std::string& path)>& changed);
 
+  // What a run reads, by option, `file` too. A source may be no path; others may be empty.
+  std::vector<NamedPath> PathsRead() const;
+
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 
@@ -168,9 +173,12 @@ std::string NameOfSmallerModel(const std::string& smaller);
 // that names file and key.
 RobotConfig LoadRobotConfig(const std::filesystem::path& path);
 
-// Writes what LoadRobotConfig reads from any working directory, with paths that start at the file's
-// folder. Throws InputError if the file cannot be written.
-void WriteRobotConfig(RobotConfig config, const std::filesystem::path& path);
+// What LoadRobotConfig reads from a file of this path, whatever the working directory is then:
+// paths start at the file's folder. Throws InputError that names the key of one that is not UTF-8.
+std::string TextToLoad(RobotConfig config, const std::filesystem::path& path);
+
+// Writes that. Throws InputError as it does, and if the file cannot be written.
+void WriteRobotConfig(const RobotConfig& config, const std::filesystem::path& path);
 
 // Reads the options' file and overrides it with the other options, whose relative paths start at
 // the working directory. Throws InputError.

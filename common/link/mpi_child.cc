@@ -184,10 +184,15 @@ void MpiChild::Start(const MpiNetwork& network, std::vector<std::string> words,
   // A signal from the keyboard must not reach the child: this process ends the connection in order.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
+  sigset_t closed_pipe;  // which this process may ignore
+  sigemptyset(&closed_pipe);
+  sigaddset(&closed_pipe, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &closed_pipe);
   const int error = posix_spawnp(&process_, words.front().c_str(), &actions, &attributes,
                                  Pointers(&words).data(), Pointers(&environment).data());
   posix_spawnattr_destroy(&attributes);

@@ -1,14 +1,17 @@
 #include "common/source/frame_queue.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
 namespace cacheinf {
 
-FrameQueue::FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace)
+FrameQueue::FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace,
+                       std::function<bool()> is_over)
     : source_(std::move(source)),
       pace_(source_->is_live() ? nullptr : pace),
+      is_over_(std::move(is_over)),
       is_live_(source_->is_live() || pace != nullptr),
       has_tensors_(source_->has_tensors()),
       frame_rate_(source_->frame_rate()),
@@ -122,7 +125,7 @@ bool FrameQueue::ReadOne(bool is_first) {
     first_ = *frame;
     has_changed_.notify_all();
   }
-  if (pace_ != nullptr) WaitUntilDue(lock, *frame);
+  if (pace_ != nullptr && !WaitUntilDue(lock, *frame)) return false;
   return Add(lock, std::move(*frame), source_->skipped());
 }
 
@@ -143,14 +146,17 @@ void FrameQueue::DropBeyond(size_t count) {
   for (; waiting_.size() > count; ++overrun_) waiting_.pop_front();
 }
 
-void FrameQueue::WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame) {
+// Whether anybody still waits for it.
+bool FrameQueue::WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame) {
   constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(20);
   has_changed_.wait(lock, [this] { return start_ || is_closed_; });
-  if (is_closed_) return;
+  if (is_closed_) return false;
   frame.stamp += *start_;
-  while (!is_closed_ && pace_->Now() < frame.stamp) {
+  while (pace_->Now() < frame.stamp) {
     has_changed_.wait_for(lock, std::min(kLongestWait, frame.stamp - pace_->Now()));
+    if (is_closed_ || (is_over_ && is_over_())) return false;
   }
+  return true;
 }
 
 }  // namespace cacheinf

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,8 +32,10 @@ struct QueueCount {
 class FrameQueue : public FrameSource {
  public:
   // With a clock as `pace`, makes a record live: from the first call of Next on, frames come, and
-  // are stamped, at their times in the record. REQUIRES: capacity >= 1.
-  FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace = nullptr);
+  // are stamped, at their times in the record, until `is_over` returns true; empty: it never does.
+  // It is called on another thread, and what it uses must outlive this. REQUIRES: capacity >= 1.
+  FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace = nullptr,
+             std::function<bool()> is_over = {});
 
   // A source with frames that come by Push; it does not know whether they are tensors.
   FrameQueue(size_t capacity, bool is_live);
@@ -81,10 +84,11 @@ class FrameQueue : public FrameSource {
   bool ReadOne(bool is_first);
   bool Add(std::unique_lock<std::mutex>& lock, Frame&& frame, int64_t skipped);
   void DropBeyond(size_t count);
-  void WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame);
+  bool WaitUntilDue(std::unique_lock<std::mutex>& lock, Frame& frame);
 
   const std::unique_ptr<FrameSource> source_;  // null: frames are pushed
   const Clock* const pace_;
+  const std::function<bool()> is_over_;
   const bool is_live_;
   const bool has_tensors_;
   const double frame_rate_;

@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/config/source_name.h"
 #include "common/source/folder_source.h"
 #include "common/source/reopening_source.h"
 #include "common/source/scene_source.h"
@@ -23,12 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGenerated = "generated";
-constexpr size_t kMostCameraDigits = 4;
-
-bool IsCamera(const std::string& spec) {
-  return spec.size() <= kMostCameraDigits &&
-         std::ranges::all_of(spec, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 // "rtsp" for "RTSP://host/path"; empty if it is not an address.
 std::string SchemeOf(const std::string& spec) {
@@ -93,11 +88,11 @@ std::unique_ptr<FrameSource> OpenSource(const std::string& spec, const Clock& cl
   if (spec.starts_with(std::string(kGenerated) + ":")) {
     return OpenSceneSource(spec.substr(kGenerated.size() + 1));
   }
-  if (IsCamera(spec)) {
+  std::error_code error;
+  if (IsCamera(spec) && !fs::is_directory(spec, error)) {
     const auto open = [number = std::stoi(spec), &clock] { return OpenCamera(number, clock); };
     return OpenLive("camera " + spec, open, clock, patience);
   }
-  std::error_code error;
   if (spec.find('!') != std::string::npos && !fs::exists(spec, error)) {
     const auto open = [spec, &clock] { return OpenPipeline(spec, clock); };
     return HasEnd(spec) ? open()

@@ -68,7 +68,7 @@ struct CameraPatience {
 
 // Opens what `spec` names:
 //   generated[:seed=7,frames=100,width=640,…]  scenes with their truth (scene_source.h)
-//   0, 1, …                                    a camera
+//   0, 1, …                                    a camera, unless a folder has that name
 //   … ! appsink                                a GStreamer pipeline
 //   a folder                                   its .npy tensors (float32) or pictures, by name
 //   rtsp://…, rtmp://…, udp://…, …             what a camera sends over a network

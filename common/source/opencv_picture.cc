@@ -2,11 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <mutex>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgproc.hpp>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "common/base/error.h"
@@ -48,6 +52,25 @@ cv::Mat Converted(const cv::Mat& image) {
                   cv::typeToString(image.type())));
 }
 
+// The level that a PGM or PPM file calls white, where OpenCV does not see to that. 0: it does, or
+// the file is another.
+int WhiteOf(std::string_view bytes) {
+  const bool is_text = bytes.starts_with("P2") || bytes.starts_with("P3");
+  if (!is_text && !bytes.starts_with("P5") && !bytes.starts_with("P6")) return 0;
+  bytes.remove_prefix(2);
+  int number = 0;
+  for (int i = 0; i < 3; ++i) {  // width, height, white
+    while (!bytes.empty() && (bytes.front() < '0' || bytes.front() > '9')) {
+      const size_t last = bytes.front() == '#' ? bytes.find_first_of("\r\n") : 0;
+      bytes.remove_prefix(std::min(last, bytes.size() - 1) + 1);
+    }
+    const auto [stop, error] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), number);
+    if (error != std::errc()) return 0;
+    bytes.remove_prefix(static_cast<size_t>(stop - bytes.data()));
+  }
+  return is_text && number <= 255 ? 0 : number;
+}
+
 }  // namespace
 
 Picture PictureFrom(const cv::Mat& image) {
@@ -65,8 +88,9 @@ cv::Mat ImageOf(const Picture& picture) {
 Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
   QuietOpenCv();
   const std::string bytes = ReadFile(path, kLargestFile);
-  const cv::Mat image = LoadOpenCvFiles().decode({bytes.begin(), bytes.end()}, flags);
+  cv::Mat image = LoadOpenCvFiles().decode({bytes.begin(), bytes.end()}, flags);
   if (image.empty()) throw InputError(fmt::format("{}: not a readable picture", path.string()));
+  if (const int white = WhiteOf(bytes); white > 0) image.convertTo(image, CV_8U, 255.0 / white);
   try {
     return PictureFrom(image);
   } catch (const InputError& error) {
@@ -74,11 +98,15 @@ Picture ReadPictureFile(const std::filesystem::path& path, int flags) {
   }
 }
 
-void WritePng(const std::filesystem::path& path, const cv::Mat& image) {
+std::string PngOf(const cv::Mat& image) {
   const cv::Mat dense = image.isContinuous() ? image : image.clone();
   std::vector<uint8_t> bytes;
   AppendPng(dense.ptr(), {dense.cols, dense.rows, dense.channels()}, &bytes);
-  WriteFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return {bytes.begin(), bytes.end()};
+}
+
+void WritePng(const std::filesystem::path& path, const cv::Mat& image) {
+  WriteFile(path, PngOf(image));
 }
 
 const OpenCvFiles& LoadOpenCvFiles() {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <opencv2/core/mat.hpp>
+#include <string>
 
 #include "common/model/picture.h"
 
@@ -16,10 +17,14 @@ Picture PictureFrom(const cv::Mat& image);
 // A view of the picture's pixels, which OpenCV must not write to.
 cv::Mat ImageOf(const Picture& picture);
 
-// Reads as the flags of cv::imread say. Throws InputError, naming the file.
+// Reads as the flags of cv::imread say. A PGM or PPM file says itself which level is white. Throws
+// InputError, naming the file.
 Picture ReadPictureFile(const std::filesystem::path& path, int flags);
 
-// Writes an image of 8 bits, grey or blue, green, red. Throws InputError, naming the file.
+// An image of 8 bits, grey or blue, green, red, as a PNG file has it.
+std::string PngOf(const cv::Mat& image);
+
+// Writes that. Throws InputError, naming the file.
 void WritePng(const std::filesystem::path& path, const cv::Mat& image);
 
 // Makes OpenCV and FFmpeg report errors as results only, not as lines on stderr.

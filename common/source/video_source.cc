@@ -94,11 +94,23 @@ class VideoSource final : public FrameSource {
     }
   }
 
-  std::chrono::nanoseconds Stamp(int64_t index) const {
+  // Of a record by the time that the file tells; where it tells none, counted on from there by the
+  // average rate. Never goes back.
+  std::chrono::nanoseconds Stamp(int64_t index) {
     if (clock_ != nullptr) return clock_->Now();
-    if (frame_rate_ == 0) return std::chrono::nanoseconds(0);
-    return std::chrono::nanoseconds(
-        static_cast<int64_t>(static_cast<double>(index) * 1e9 / frame_rate_));
+    constexpr double kLongestMs = 1e12;
+    const double position_ms = Property(cv::CAP_PROP_POS_MSEC);
+    const std::chrono::nanoseconds position(
+        position_ms < kLongestMs ? std::llround(position_ms * 1e6) : 0);
+    if (position.count() > 0 && position >= last_stamp_) {
+      told_ = {index, position};
+      return last_stamp_ = position;
+    }
+    if (frame_rate_ == 0) return last_stamp_;
+    const auto [told_index, told_stamp] = told_;
+    const std::chrono::nanoseconds since(
+        static_cast<int64_t>(static_cast<double>(index - told_index) * 1e9 / frame_rate_));
+    return last_stamp_ = told_stamp + since;
   }
 
   void ReportEnd() const {
@@ -117,6 +129,9 @@ class VideoSource final : public FrameSource {
   double stated_frames_ = 0;
   int64_t next_index_ = 0;
   int64_t skipped_ = 0;
+  // Of a record: the last frame whose time the file told, and that time.
+  std::pair<int64_t, std::chrono::nanoseconds> told_{0, 0};
+  std::chrono::nanoseconds last_stamp_{0};
   std::optional<Frame> first_;
 };
 

@@ -122,6 +122,18 @@ TEST(OverlayTest, PutsADotOnEveryKeypointThatHasAPlace) {
   EXPECT_EQ(At(drawn, kWidth - 1, kHeight - 1), ClassColour(2));
 }
 
+TEST(OverlayTest, DrawsNoKeypointOfABoxThatHasNoPlace) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Detections detections;
+  detections.boxes = {{{4, 0.5f}, 10, 20, 50, 30}};
+  const Picture without = Draw(detections);
+  detections.boxes[0].keypoints = {{nan, 9, 1}, {9, nan, 1}, {1e300, 9, 1}, {9, -1e300, 1}};
+  const Picture drawn = Draw(detections);
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) EXPECT_EQ(At(drawn, x, y), At(without, x, y));
+  }
+}
+
 TEST(OverlayTest, DrawsInColourOverGreyFrames) {
   EXPECT_EQ(At(Draw(ClassMap{1, 1, {2}}, 1), 7, 7), Blend(2));
   EXPECT_EQ(At(Draw(RawOutputs{}, 1), 7, 7), kUntouched);

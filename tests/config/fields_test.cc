@@ -136,6 +136,12 @@ TEST(FieldsTest, RefusesWhatIsNotJson) {
   EXPECT_EQ(SampleRefusal("{} x").rfind("sample.json: not JSON: ", 0), 0u);
 }
 
+TEST(FieldsTest, QuotesWhatIsNotUtf8) {
+  EXPECT_EQ(RefusalOfOption("inner.fruit", "b\xff"),
+            "command line: inner.fruit must be one of \"apple\", \"pear\", \"plum\", got "
+            "\"b\\ufffd\"");
+}
+
 TEST(FieldsTest, RefusesRepeatedKeys) {
   EXPECT_EQ(SampleRefusal(R"({"count": 1, "count": 2})"),
             "sample.json: the key \"count\" appears twice in one object");

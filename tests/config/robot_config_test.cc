@@ -191,6 +191,11 @@ TEST(RobotConfigTest, RefusesChecksThatWouldSayNothing) {
   EXPECT_EQ(Refusal(R"({"check": 10, "frames": 10})"), "");
   EXPECT_EQ(Refusal(R"({"track": 4, "check": 9})"), "");
   EXPECT_EQ(Refusal(R"({"track": 4, "check": 1})"), "");
+  const std::string models = R"("smaller_models": ["a.onnx"], "track": 4, "check": 6)";
+  EXPECT_EQ(Refusal(R"({"mode": "cacheinf", )" + models + "}"), "") << "tracks as plans say";
+  EXPECT_EQ(RefusalOf([&] { EffectiveConfig("{" + models + "}", "robot.json"); }), "")
+      << "is mode cacheinf, too";
+  EXPECT_NE(RefusalOf([&] { EffectiveConfig(R"({"mode": "cache", )" + models + "}", "t"); }), "");
 }
 
 TEST(RobotConfigTest, RefusesAModelForTheServerThatSharesTheRobots) {
@@ -231,14 +236,16 @@ class ConfigPathsTest : public FolderTest {};
 
 TEST_F(ConfigPathsTest, StartAtTheFilesFolder) {
   WriteText("robot.json", R"({"model": "m.onnx", "source": "clip.mp4",
-    "smaller_models": ["s.onnx@1x3x8x8"], "inputs": ["a=1", "b=b.npy"],
+    "smaller_models": ["s.onnx@1x3x8x8"], "inputs": ["a=1,2,b=b.npy,c=3", "d=d.npy"],
     "decoder": {"class_names": "names.txt"}, "output": {"answers": "-", "summary": "/s.json"},
     "server": {"schedule": "plans/s.json"}})");
   const RobotConfig config = LoadRobotConfig(Path("robot.json"));
   EXPECT_EQ(config.model, Path("m.onnx"));
   EXPECT_EQ(config.smaller_models, std::vector<std::string>{Path("s.onnx@1x3x8x8")});
   EXPECT_EQ(config.source, Path("clip.mp4"));
-  EXPECT_EQ(config.inputs, (std::vector<std::string>{"a=1", "b=" + Path("b.npy")}));
+  EXPECT_EQ(config.inputs,
+            (std::vector<std::string>{"a=1,2,b=" + Path("b.npy") + ",c=3", "d=" + Path("d.npy")}));
+  EXPECT_EQ(config.file, Path("robot.json"));
   EXPECT_EQ(config.model_config.decoder.class_names_file, Path("names.txt"));
   EXPECT_EQ(config.output.answers, "-");
   EXPECT_EQ(config.output.summary, "/s.json");
@@ -253,6 +260,23 @@ TEST_F(ConfigPathsTest, StartAtTheFilesFolder) {
     EXPECT_EQ(loaded("\"source\"", source).source, source);
   }
   EXPECT_EQ(loaded("\"source\"", "Go!.mp4").source, Path("Go!.mp4"));
+  EXPECT_EQ(loaded("\"source\"", "20240101").source, Path("20240101")) << "no camera";
+  std::filesystem::create_directories(Path("2024"));
+  const std::string folder = loaded("\"source\"", "2024").source;
+  EXPECT_TRUE(std::filesystem::is_directory(folder)) << folder;
+  EXPECT_EQ(loaded("\"source\"", "2025").source, "2025") << "a camera";
+  const auto emulated = [&](const std::string& text) {
+    WriteText("robot.json", fmt::format(R"({{"server": {{"emulate": "{}"}}}})", text));
+    return LoadRobotConfig(Path("robot.json")).server.emulate;
+  };
+  EXPECT_EQ(emulated("5x,t.csv:up,3ms"), "5x," + Path("t.csv") + ":up,3ms");
+  EXPECT_EQ(emulated("links/t.csv,3ms"), Path("links/t.csv") + ",3ms");
+  EXPECT_EQ(emulated("t.csv"), Path("t.csv"));
+  EXPECT_EQ(emulated("a,b.csv,3ms"), Path("a,b.csv") + ",3ms");
+  EXPECT_EQ(emulated("2.5x,t.csv"), "2.5x," + Path("t.csv"));
+  for (const char* text : {"", "5x", "93mbit,3ms", "5x,93mbit,3ms"}) {
+    EXPECT_EQ(emulated(text), text);
+  }
   const auto keys = [&](const std::string& text) {
     WriteText("robot.json", fmt::format(R"({{"server": {{"address": "tcp://a:1,tcp://b:1",
       "robot_key": "r.key", "server_key": "{}"}}}})",
@@ -277,6 +301,33 @@ TEST_F(ConfigPathsTest, AreWrittenSoThatTheyAreFoundFromAnywhere) {
   EXPECT_FALSE(ParseRobotConfig(ReadFile(Path("found/robot.json")), "t").model.starts_with("/"));
   EXPECT_EQ(again.source, config.source) << "is absolute, and stays so";
   EXPECT_EQ(again.output.answers, "-");
+}
+
+TEST_F(ConfigPathsTest, AFolderNamedLikeACameraIsFoundFromAnywhere) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directories(Path("2024"));
+  std::filesystem::create_directories(Path("found"));
+  RobotConfig config;
+  config.source = "2024";
+  std::filesystem::current_path(folder_);
+  WriteRobotConfig(config, Path("found/robot.json"));
+  WriteRobotConfig(config, Path("robot.json"));
+  std::filesystem::current_path(before);
+  for (const char* file : {"found/robot.json", "robot.json"}) {
+    const std::string source = LoadRobotConfig(Path(file)).source;
+    EXPECT_TRUE(std::filesystem::is_directory(source)) << source;
+  }
+}
+
+TEST_F(ConfigPathsTest, WhatIsNotUtf8IsNotWrittenAsAnotherPath) {
+  RobotConfig config;
+  config.server.schedule = "b\xff.json";
+  WriteText("robot.json", "older");
+  EXPECT_EQ(RefusalOf([&] { WriteRobotConfig(config, Path("robot.json")); }),
+            Path("robot.json") +
+                ": server.schedule is not UTF-8, as JSON must be: give that file or folder another "
+                "name");
+  EXPECT_EQ(ReadFile(Path("robot.json")), "older");
 }
 
 TEST(RobotConfigTest, ParsesShapes) {

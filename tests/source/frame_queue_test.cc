@@ -194,6 +194,14 @@ TEST_F(PacedQueueTest, MayBeLeftBeforeAFrameIsDue) {
   EXPECT_TRUE(used.Next());
 }
 
+TEST_F(PacedQueueTest, EndsBeforeAFrameIsDueIfNobodyWaitsForIt) {
+  std::atomic<bool> is_over = false;
+  FrameQueue queue(std::make_unique<Record>(), 1, &clock_, [&is_over] { return is_over.load(); });
+  EXPECT_EQ(queue.Next()->index, 0);
+  is_over = true;
+  EXPECT_FALSE(queue.Next()) << "the clock stands still";
+}
+
 TEST(FrameQueueTest, AnErrorComesAfterTheFramesBefore) {
   auto source = std::make_unique<CountedSource>(2);
   source->FailAtTheEnd();

@@ -17,6 +17,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/npy.h"
+#include "common/source/opencv_files.h"
 #include "common/source/opencv_picture.h"
 #include "common/source/scenes.h"
 #include "tests/testing/folder_test.h"
@@ -117,6 +118,24 @@ TEST_F(FrameSourceTest, ReadsPicturesOfAnyDepthAndRefusesFloats) {
   EXPECT_NE(Refusal(folder_).find("4.tiff"), std::string::npos) << Refusal(folder_);
 }
 
+TEST_F(FrameSourceTest, WhiteIsWhatANetpbmFileSays) {
+  const auto level = [this](const std::string& name, const std::string& bytes) {
+    WriteText(name, bytes);
+    return int{ReadAll(*Open(Path(name)))[0].picture.Row(0)[0]};
+  };
+  using namespace std::string_literals;
+  EXPECT_EQ(level("0.pgm", "P5\n2 1\n1023\n\x02\x00\x03\xff"s), 128);
+  EXPECT_EQ(level("1.pgm", "P5 # of 12 bits\n2 # wide\n1\n4095\n\x08\x00\x00\x00"s), 128);
+  EXPECT_EQ(level("2.pgm", "P5\n2 1\n65535\n\x80\x80\x00\x00"s), 128);
+  EXPECT_EQ(level("3.pgm", "P5\n2 1\n100\n\x32\x00"s), 128);
+  EXPECT_EQ(level("4.pgm", "P5\n2 1\n255\n\x32\x00"s), 50);
+  EXPECT_EQ(level("5.pgm", "P5\n2 1\n1023\n\x08\x00\x03\xff"s), 255) << "more than white";
+  EXPECT_EQ(level("6.ppm", "P6\n1 1\n1023\n\x00\x00\x00\x00\x02\x00"s), 128);  // blue
+  EXPECT_EQ(level("7.pgm", "P2\n2 1\n1023\n512 0\n"), 128);
+  EXPECT_EQ(level("8.ppm", "P3\n1 1\n1023\n0 0 512\n"), 128);
+  EXPECT_EQ(level("9.pgm", "P2\n2 1\n100\n50 0\n"), 127) << "as OpenCV rounds";
+}
+
 // NaN in a tensor is the user's affair: it reaches the network as it is.
 TEST_F(FrameSourceTest, TensorsMayHoldWhatIsNotANumber) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -144,6 +163,17 @@ TEST_F(FrameSourceTest, SkipsAndCountsBrokenPictures) {
 TEST_F(FrameSourceTest, RefusesAFolderWithoutAnyGoodPicture) {
   WriteText("0.png", "broken");
   EXPECT_NE(Refusal(folder_).find("no frame can be read"), std::string::npos);
+}
+
+TEST_F(FrameSourceTest, AFolderMayBeNamedLikeACamera) {
+  const fs::path before = fs::current_path();
+  fs::create_directories(Path("2024"));
+  WritePicture("2024/0.png", 8, 6, 5);
+  fs::current_path(folder_);
+  EXPECT_EQ(ReadAll(*Open("2024")).size(), 1u);
+  fs::current_path(before);
+  EXPECT_EQ(Refusal("2024"), "camera 2024: cannot be opened");
+  EXPECT_EQ(Refusal("20240101"), "source 20240101: no such file or folder");
 }
 
 TEST_F(FrameSourceTest, ReadsOnePictureAsAVideoOfOneFrame) {
@@ -191,6 +221,33 @@ TEST_F(FrameSourceTest, ReadsVideosWithTheirTimes) {
     EXPECT_EQ(frame.picture.width, 64);
     EXPECT_EQ(frame.picture.height, 48);
     EXPECT_NEAR(frame.picture.Row(20)[30], 20 * i, 4);
+  }
+}
+
+// A list of pictures for libavformat, which says how long each is shown.
+TEST_F(FrameSourceTest, FramesOfAVariableRateComeWhenTheFileSays) {
+  for (const char* name : {"0.jpg", "1.jpg", "2.jpg"}) WritePicture(name, 64, 48, 9);
+  WriteText("v.ffconcat",
+            "ffconcat version 1.0\nfile 0.jpg\nduration 0.2\nfile 1.jpg\nduration 2\n"
+            "file 2.jpg\n");
+  const std::vector<Frame> frames = ReadAll(*Open(Path("v.ffconcat")));
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(frames[0].stamp, std::chrono::milliseconds(0));
+  EXPECT_EQ(frames[1].stamp, std::chrono::milliseconds(200));
+  EXPECT_EQ(frames[2].stamp, std::chrono::milliseconds(2200));
+}
+
+// Of the last frames of H.264 OpenCV does not say when they are.
+TEST_F(FrameSourceTest, FramesWhoseTimesAreNotToldGoOnByTheRate) {
+  std::unique_ptr<VideoWriter> writer =
+      LoadOpenCvFiles().write(Path("v.mp4"), /*is_h264=*/true, 25, {64, 48});
+  if (writer == nullptr) GTEST_SKIP() << "libavcodec has no encoder for H.264";
+  for (int i = 0; i < 12; ++i) writer->Write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(20 * i)));
+  writer.reset();
+  const std::vector<Frame> frames = ReadAll(*Open(Path("v.mp4")));
+  ASSERT_EQ(frames.size(), 12u);
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(frames[static_cast<size_t>(i)].stamp, std::chrono::milliseconds(40 * i));
   }
 }
 

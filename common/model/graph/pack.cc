@@ -469,9 +469,7 @@ uint64_t PackChecksum(std::span<const std::byte> file) {
 
 namespace {
 
-void PackInto(const Graph& graph, const std::function<void(const Parts& parts)>& write) {
-  BlobWriter blobs;
-  const std::string description = Describe(graph, blobs);
+FileHead HeadOf(const Graph& graph, const std::string& description, const BlobWriter& blobs) {
   FileHead head;
   head.version = VersionOf(graph);
   head.description_bytes = description.size();
@@ -481,7 +479,13 @@ void PackInto(const Graph& graph, const std::function<void(const Parts& parts)>&
   hash.Add(description.data(), description.size());
   for (const Bytes& blob : blobs.blobs()) hash.Add(blob.data, blob.size);
   head.checksum = hash.Value();
+  return head;
+}
 
+void PackInto(const Graph& graph, const std::function<void(const Parts& parts)>& write) {
+  BlobWriter blobs;
+  const std::string description = Describe(graph, blobs);
+  const FileHead head = HeadOf(graph, description, blobs);
   static constexpr std::array<char, kAlignment> kZeros = {};
   Parts parts;
   const auto add = [&parts](const void* data, size_t bytes) {
@@ -495,6 +499,12 @@ void PackInto(const Graph& graph, const std::function<void(const Parts& parts)>&
 }
 
 }  // namespace
+
+uint64_t ModelChecksum(const Graph& graph) {
+  BlobWriter blobs;
+  const std::string description = Describe(graph, blobs);
+  return HeadOf(graph, description, blobs).checksum;
+}
 
 void WritePack(const Graph& graph, const std::filesystem::path& path) {
   PackInto(graph, [&path](const Parts& parts) { ReplaceFile(path, parts); });

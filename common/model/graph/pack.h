@@ -52,6 +52,9 @@ Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const 
 // Whether a native model file can have this size.
 constexpr bool IsPackSize(uint64_t bytes) { return bytes > 0 && bytes % 64 == 0; }
 
+// A checksum of all that a file of the graph would hold. REQUIRES: a validated graph.
+uint64_t ModelChecksum(const Graph& graph);
+
 // A checksum of the operators and their connections, but not of numbers, names or schemes.
 uint64_t DefinitionChecksum(const Graph& graph);
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/file.h"
 #include "tests/testing/folder_test.h"
@@ -38,6 +41,64 @@ TEST_F(OutputPathsTest, AResultMustNotOverwriteWhatTheRunReads) {
   config.output.summary = Path("model.onnx");
   EXPECT_EQ(Refusal(config),
             "--summary " + Path("model.onnx") + " would overwrite what --model reads");
+}
+
+TEST_F(OutputPathsTest, AResultMustOverwriteNothingElseThatTheRunReads) {
+  using Name = void (*)(RobotConfig & config, const std::string& file);
+  const std::vector<std::pair<std::string, Name>> options = {
+      {"--config", [](RobotConfig& config, const std::string& file) { config.file = file; }},
+      {"--against", [](RobotConfig& config, const std::string& file) { config.against = file; }},
+      {"--class-names",
+       [](RobotConfig& config, const std::string& file) {
+         config.model_config.decoder.class_names_file = file;
+       }},
+      {"--smaller-model",
+       [](RobotConfig& config, const std::string& file) {
+         config.smaller_models = {"other.onnx", file + "@1x3x8x8"};
+       }},
+      {"--input", [](RobotConfig& config,
+                     const std::string& file) { config.inputs = {"a=1,2,b=" + file + ",c=3"}; }},
+      {"--server-model",
+       [](RobotConfig& config, const std::string& file) { config.server.model = file; }},
+      {"--robot-key",
+       [](RobotConfig& config, const std::string& file) { config.server.robot_key = file; }},
+      {"--server-key",
+       [](RobotConfig& config, const std::string& file) {
+         config.server.server_key = std::string(64, '8') + "," + file;
+       }},
+      {"--schedule",
+       [](RobotConfig& config, const std::string& file) { config.server.schedule = file; }},
+      {"--name-server",
+       [](RobotConfig& config, const std::string& file) { config.server.name_server = file; }},
+      {"--emulate",
+       [](RobotConfig& config, const std::string& file) {
+         config.server.emulate = "5x," + file + ":up,3ms";
+       }},
+  };
+  for (const auto& [option, name] : options) {
+    const std::string file = option == "--emulate" ? "read.csv" : "read.npy";
+    WriteText(file, "read");
+    RobotConfig config;
+    name(config, Path(file));
+    config.output.answers = Path(file);
+    EXPECT_EQ(Refusal(config),
+              "--answers " + Path(file) + " would overwrite what " + option + " reads");
+    config.output.answers = Path("written");
+    EXPECT_EQ(Refusal(config), "") << option;
+  }
+}
+
+TEST_F(OutputPathsTest, AResultMustNotOverwriteTheUsualNameServersFile) {
+  WriteText("server", "a name server");
+  setenv("CACHEINF_NAME_SERVER", Path("server").c_str(), 1);
+  RobotConfig config;
+  config.server.address = "mpi:lab";
+  config.output.summary = Path("server");
+  EXPECT_EQ(Refusal(config),
+            "--summary " + Path("server") + " would overwrite what --name-server reads");
+  config.server.address = "tcp://lab:5588";
+  EXPECT_EQ(Refusal(config), "");
+  unsetenv("CACHEINF_NAME_SERVER");
 }
 
 TEST_F(OutputPathsTest, AResultMustNotOverwriteAFrameInAFolder) {

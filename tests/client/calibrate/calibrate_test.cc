@@ -554,6 +554,9 @@ TEST_F(CalibrateCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
   EXPECT_EQ(Refusal({"--model", Path("x"), "--source", "/nonexistent.mp4"}),
             "cacheinf-robot: source /nonexistent.mp4: no such file or folder\n");
   EXPECT_NE(Refusal({"--model", Path("x"), "--source", kClip}).find(Path("x")), std::string::npos);
+  EXPECT_EQ(Refusal({"--model", Path("b\xff.onnx"), "--out", Path("o.json"), "--source", "none"}),
+            "cacheinf-robot: " + Path("o.json") +
+                ": model is not UTF-8, as JSON must be: give that file or folder another name\n");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "client/record/recording.h"
 
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -317,6 +318,67 @@ TEST_F(RecorderTest, WhatThrowsIsRecordedWithItsFrame) {
   EXPECT_EQ(report.first_difference, "frame 3: the recorded error did not happen: out of memory");
 }
 
+TEST_F(RecorderTest, ARecordingIsOfTheModelThatWasLoaded) {
+  RobotConfig config = Moving();
+  const std::string demo = ReadFile(config.model);
+  config.model = Path("model.onnx");
+  WriteText("model.onnx", demo);
+  Start(config);
+  for (int i = 0; i < 3; ++i) NextAnswered();
+  WriteText("model.onnx", "another model");
+  recorder_->Record("guard", "");
+  recorder_.reset();
+  WriteText("model.onnx", demo);
+  ASSERT_EQ(Recordings().size(), 1u);
+  EXPECT_TRUE(Replay(Recordings()[0], clock_).agrees());
+}
+
+// Moves the weights of the first convolution to a file of their own, and gives their bytes.
+std::string MoveWeights(const fs::path& model, const fs::path& weights) {
+  onnx::ModelProto proto;
+  proto.ParseFromString(ReadFile(model));
+  for (onnx::TensorProto& tensor : *proto.mutable_graph()->mutable_initializer()) {
+    if (tensor.dims_size() != 4 || !tensor.has_raw_data()) continue;
+    const std::string bytes = tensor.raw_data();
+    WriteFile(weights, bytes);
+    tensor.clear_raw_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    onnx::StringStringEntryProto* const location = tensor.add_external_data();
+    location->set_key("location");
+    location->set_value(weights.filename());
+    WriteFile(model, proto.SerializeAsString());
+    return bytes;
+  }
+  return "";
+}
+
+TEST_F(RecorderTest, OtherWeightsBesideTheFileAreAnotherModel) {
+  RobotConfig config = Moving();
+  fs::copy_file(config.model, Path("model.onnx"));
+  config.model = Path("model.onnx");
+  std::string weights = MoveWeights(config.model, Path("weights.bin"));
+  ASSERT_GT(weights.size(), 4u);
+  Start(config);
+  for (int i = 0; i < 3; ++i) NextAnswered();
+  recorder_->Record("guard", "");
+  recorder_.reset();
+  ASSERT_EQ(Recordings().size(), 1u);
+  EXPECT_EQ(Refusal(Recordings()[0]), "");
+  weights[3] = static_cast<char>(weights[3] ^ 0x80);  // the sign of the first
+  WriteText("weights.bin", weights);
+  EXPECT_EQ(Refusal(Recordings()[0]), config.model + ": not the model of the recording");
+}
+
+TEST_F(RecorderTest, APathThatTheRecordingCannotHoldStopsItAtOnce) {
+  RobotConfig config = Moving();
+  Start(config);
+  config.model = "b\xff.onnx";
+  Recorder recorder(config, robot_->state().graph());
+  EXPECT_EQ(recorder.Finish(),
+            "recording stopped: config.json: model is not UTF-8, as JSON must be: give that file "
+            "or folder another name");
+}
+
 // In idle time there is nothing to do but anchors.
 TEST_F(RecorderTest, AnAnchorMadeInIdleTimeReplaysBitForBit) {
   RobotConfig config = Moving();
@@ -542,8 +604,8 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   const std::string about = (bad / "recording.json").string();
   const std::string line = (bad / "frames.jsonl").string() + ", line 1: ";
   EXPECT_EQ(with("recording.json", "{", ""), about + ": not a JSON object");
-  EXPECT_EQ(with("recording.json", "\"version\": 5", "\"version\": 7"),
-            about + ": version must be 5");
+  EXPECT_EQ(with("recording.json", "\"version\": 6", "\"version\": 5"),
+            about + ": version must be 6");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"z"),
             about + ": model_hash must be 16 hexadecimal digits");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"0\", \"was\": \""),

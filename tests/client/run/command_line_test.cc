@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <opencv2/videoio.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -93,6 +94,20 @@ TEST(RobotCommandTest, BadInputIsOneSentenceAndExitCodeTwo) {
             "cacheinf-robot: source /nonexistent.mp4: no such file or folder\n");
   EXPECT_NE(refusal({"--no-such-option"}), "");
   EXPECT_NE(refusal({}), "");
+}
+
+// The mode, cacheinf, follows from the model that the command line adds.
+TEST(RobotCommandTest, WhereNoModeIsSaidAFileMayTrackAndCheckAsItLikes) {
+  const fs::path path =
+      fs::temp_directory_path() / ("cacheinf_track_" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << R"({"track": 4, "check": 6})";
+  const std::vector<std::string> arguments = {"--config", path, "--print-config"};
+  EXPECT_EQ(AskRobot(arguments).exit_code, 2);
+  std::vector<std::string> with_plans = arguments;
+  with_plans.insert(with_plans.end(), {"--smaller-model", "a.onnx"});
+  const CommandResult result = AskRobot(with_plans);
+  fs::remove(path);
+  EXPECT_EQ(result.exit_code, 0) << result.error;
 }
 
 TEST(RobotCommandTest, PrintsTheEffectiveConfigurationSoThatItLoadsAgain) {
@@ -252,6 +267,39 @@ TEST_F(FullDiskTest, LeavesAnOlderSummaryAndSaysThatNothingIsRecorded) {
   EXPECT_NE(result.error.find("cannot write '" + Path("summary")), std::string::npos)
       << result.error;
   EXPECT_EQ(ReadFile(Path("summary")), "older");
+}
+
+TEST_F(FullDiskTest, LeavesAnOlderPicture) {
+  WriteFile(Path("last.png"), "older");
+  const CommandResult result =
+      Run(1, "--source generated:frames=2,width=64,height=64 --picture '" + Path("last.png") + "'");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.error.find("cannot write '" + Path("last.png")), std::string::npos)
+      << result.error;
+  EXPECT_EQ(ReadFile(Path("last.png")), "older");
+}
+
+class ClosedPipeTest : public FolderTest {};
+
+// As of "| head -n 2". The source has no end.
+TEST_F(ClosedPipeTest, EndsTheRunWithAllThatItWrites) {
+  const std::string configs = kConfigs.string();
+  const CommandResult result = RunCommand(
+      {"/bin/sh", "-c",
+       "{ '" + kRobot + "' run --config '" + configs + "/demo.json' --model '" + configs +
+           "/models/demo_segmentation.onnx' --shape 1x3x64x64 --log-level off --answers - "
+           "--source generated:frames=0,width=64,height=64 --overlay '" +
+           Path("drawn.mp4") + "' --summary '" + Path("summary.json") + "'; echo $? >'" +
+           Path("exit_code") + "'; } | head -n 2"});
+  EXPECT_EQ(std::ranges::count(result.out, '\n'), 2);
+  EXPECT_EQ(ReadFile(Path("exit_code")), "2\n");
+  EXPECT_TRUE(result.error.ends_with("\ncacheinf-robot: standard output: cannot be written\n"))
+      << result.error;
+  const auto summary = nlohmann::json::parse(ReadFile(Path("summary.json")));
+  EXPECT_GE(summary["frames"], 2);
+  EXPECT_EQ(summary["unwritten"], "standard output: cannot be written");
+  cv::Mat drawn;
+  EXPECT_TRUE(cv::VideoCapture(Path("drawn.mp4"), cv::CAP_FFMPEG).read(drawn));
 }
 
 TEST(RobotCommandTest, ANewlineDoesNotEndTheSentence) {

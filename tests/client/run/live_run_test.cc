@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/core/mat.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <opencv2/videoio.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -236,6 +237,27 @@ TEST_F(LiveRunTest, AVideoInRealTimeTakesAsLongAsItIs) {
     EXPECT_NEAR(answer["stamp_ms"], start_ms + 40 * answer["frame"].get<double>(), 1e-3);
   }
   EXPECT_EQ(answers.back()["frame"], 5);
+}
+
+TEST_F(LiveRunTest, AVideoInRealTimeEndsWhenToldToWhateverIsDue) {
+  RobotConfig config = Echo({1, 3, 16, 16});
+  config.source = Path("slow.avi");
+  config.realtime = true;
+  config.output.answers = Path("answers.jsonl");
+  constexpr double kFrameRate = 1.0 / 60;
+  cv::VideoWriter writer(config.source, cv::CAP_FFMPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
+                         kFrameRate, {16, 16});
+  for (int i = 0; i < 2; ++i) writer.write(cv::Mat(16, 16, CV_8UC3, cv::Scalar::all(9)));
+  writer.release();
+  std::jthread user([this] {
+    while (Answers().empty()) std::this_thread::sleep_for(milliseconds(5));
+    stop_ = true;
+  });
+  const SteadyClock clock;
+  const Summary summary = RunRobot(config, clock, stop_);
+  EXPECT_EQ(summary.frames, 1);
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_LT(summary.elapsed, std::chrono::seconds(20));
 }
 
 // The second sample is not due by the end, so nothing but idle time judges the first.
