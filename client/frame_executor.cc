@@ -20,11 +20,11 @@ namespace {
 
 using Mode = RobotConfig::Mode;
 
-// For a message, until the clock is looked at again.
+// Longest wait for a message before the clock is looked at again.
 constexpr FrameExecutor::Time kLongestWait = std::chrono::milliseconds(100);
 
-// Longer than signs of life take on a narrow link. Who has been silent for so long is not waited
-// for.
+// Longer than signs of life take on a narrow link. The robot does not wait for a server that has
+// been silent for so long.
 constexpr FrameExecutor::Time kSilent = std::chrono::milliseconds(600);
 
 // Old caches cost little: what changes in a second has mostly changed after a tenth of it.
@@ -193,7 +193,7 @@ void FrameExecutor::Begin() {
   }
   executing_ = Plan::Kind::kRemote;
   give_up_at_ = GiveUpAt(patience_, due_);
-  // Where the robot alone is later still, what the server answers is of use until then.
+  // If the robot alone would be even later, the server's answer is of use until then.
   const Time of_use = due_ == kNever ? kNever : patience_.DoneAlone(give_up_at_, alone_);
   remote_->Begin(frame_.picture, frame_.place, frame_.index, std::max(due_, of_use));
 }
@@ -298,7 +298,7 @@ void FrameExecutor::BeginHere() {
   }
 }
 
-// With a server if the plan is to split it.
+// With a server, if the plan splits frames.
 void FrameExecutor::BeginDecision(const FrameDecision& decision, Time give_up_at) {
   if (split_) {
     outputs_ = state_;
@@ -337,8 +337,8 @@ FrameWork FrameExecutor::CommitDecision() {
   return reuse_->Commit(done_, !split_ || split_->computed_all());
 }
 
-// While the server that is waited for is not expected yet, nor the frame due. If its last answers
-// did not come, they may come now.
+// Whether the awaited answer is not expected yet and the frame is not due. If the server's last
+// answers did not come, this one may come now.
 bool FrameExecutor::IsIdle(Time now) const {
   if (executing_ != Plan::Kind::kRemote) return false;
   const Time expected = patience_.ExpectedOfServer();
@@ -367,7 +367,7 @@ bool FrameExecutor::StandBy() {
   return true;
 }
 
-// With a picture of its own, as it stays open over frames.
+// Copies the picture, as standby stays open over frames.
 void FrameExecutor::BeginStandby() {
   PictureView picture = frame_.picture;
   standby_.picture.assign(picture.pixels, picture.pixels + picture.byte_count());
@@ -380,14 +380,14 @@ void FrameExecutor::BeginStandby() {
   standby_.is_open = true;
 }
 
-// The next decision makes up for what it leaves.
+// The next decision makes up for what standby leaves.
 void FrameExecutor::LeaveStandby() {
   if (std::exchange(standby_.is_open, false)) state_.Abandon();
 }
 
 bool FrameExecutor::BeginRefresh(const PictureView& picture, const Verdict& verdict) {
   if (!last_.work) return false;  // nothing of this frame is kept
-  // Nothing will be reused, so nothing gets old; and the level stays that of the frame.
+  // Nothing will be reused, so nothing gets old, and the level stays that of the frame.
   if (plan_.kind == Plan::Kind::kSplit && !plan_.keeps) return false;
   reuse_->MeasureSpreadsIfDue(state_);
   const FrameDecision* const decision = reuse_->DecideRefresh(picture, verdict);
@@ -429,7 +429,7 @@ FrameExecutor::Time FrameExecutor::GiveUpAt(Patience& patience, Time due) {
   return patience.GiveUpAt(begin_, due, alone_, agreements_);
 }
 
-// Notes what a frame took that was executed here.
+// Notes what a frame that was executed here took.
 void FrameExecutor::NoteTimes() {
   const Time now = clock_.Now();
   if (remote_ && remote_->may_be_answered()) {
@@ -476,7 +476,7 @@ bool FrameExecutor::MeetServer(const std::function<bool()>& has_plans) {
   }
   TalkToServer();
   if (IsServerReady() && (robot_profile_.empty() || has_plans())) wait_until_ = clock_.Now();
-  // Spreads are measured on a frame that the robot computes, so do not wait.
+  // Spreads are measured on a frame that the robot computes alone, so do not wait.
   const bool lacks_spreads = split_ && LacksSpreads(reuse_->policy());
   return lacks_spreads || clock_.Now() >= *wait_until_;
 }
@@ -537,7 +537,7 @@ std::string FrameExecutor::WhyNotFollow(const Plan& plan) const {
 bool FrameExecutor::MayUseServer() {
   if (!HasServer()) return false;
   const Plan plan = {.kind = Plan::Kind::kRemote, .codec = "raw"};
-  // The reader of the schedule has said so.
+  // The reader of the schedule has already said so.
   if (!WhyNotExact(plan, "").empty()) return false;
   std::string why_not = WhyNotExact(plan, connection_->arithmetic());
   if (why_not == why_without_server_) return why_not.empty();

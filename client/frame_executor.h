@@ -46,7 +46,7 @@ struct Execution : FrameExpense {
   Plan::Kind kind = Plan::Kind::kLocal;     // as executed, not as planned
   PictureView seen = {};                    // what the network saw
   Homography model_from_seen = {};
-  bool gave_up = false;  // the server had a part in the frame and was waited for no longer
+  bool gave_up = false;  // the server had a part in the frame, and the robot stopped waiting for it
 };
 
 // Executes a robot's frames, alone or with a server: what changed in each, or all of it. A frame is
@@ -58,17 +58,17 @@ struct Execution : FrameExpense {
 //   remote   the server         the server, behind a codec (RemoteRobot)  the server's state
 //   split    Reuse              this state and the server's (SplitRobot)  both
 //
-// A smaller model is executed by an executor of its own, alone (Robot::answering).
+// A smaller model has its own executor, which executes it alone (Robot::answering).
 //
-// Whoever executes it begins, and takes steps of one stage at most, so that between two of them the
-// caller can look at clock, link and newest frame. A step waits only for a server's message, and
-// only until the caller wants to look. A server that is not ready or does not answer in time leaves
-// the frame, or the rest of it, to this state. If a server's answer to all of the frame comes
-// meanwhile, it is taken all the same: it is there first.
+// A frame is executed in steps of one stage at most, so that between two steps the caller can look
+// at clock, link and newest frame. A step waits only for a server's message, and only until the
+// caller wants to look. A server that is not ready or does not answer in time leaves the frame, or
+// the rest of it, to this state. If a server's answer to the whole frame comes meanwhile, it is
+// still taken: it is there first.
 //
-// What this state keeps is kept warm while a server answers: about once a second a decision without
-// an answer brings it up, stage by stage, in idle time (StandBy). So the first frame without the
-// server computes what has changed since then.
+// While a server answers, what this state keeps is kept warm: about once a second a decision
+// without an answer brings it up to date, stage by stage, in idle time (StandBy). So the first
+// frame without the server computes only what has changed since then.
 class FrameExecutor {
  public:
   using Time = std::chrono::nanoseconds;
@@ -76,9 +76,9 @@ class FrameExecutor {
   // Takes a short step of work that no frame waits for; returns false if there is none.
   using Idle = std::function<bool()>;
 
-  // Throws InputError if the configuration does not fit the model, or is of mode split and forbids
-  // it. `clock` tells this thread what time it is, and may be slowed; `link_clock` everybody else.
-  // Both must outlive this. `connect` and `by_hand`: see ServerPeer.
+  // Throws InputError if the configuration does not fit the model, or has mode split and settings
+  // that forbid it. This thread uses `clock`, which may be slowed; everything else uses
+  // `link_clock`. Both must outlive this. `connect` and `by_hand`: see ServerPeer.
   FrameExecutor(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                 const Clock& clock, const Clock& link_clock, ConnectToServers connect = {},
                 std::optional<uint64_t> by_hand = {});
@@ -88,15 +88,15 @@ class FrameExecutor {
 
   // Follows the plan from the next frame on. Modes remote and split always follow the configured
   // plan; only mode cacheinf may change it. The robot computes alone until a server is ready for
-  // it. Which frames are computed, it leaves to the caller. REQUIRES: a plan that passes Check.
+  // the plan. The caller decides which frames are computed. REQUIRES: a plan that passes Check.
   void Follow(const Plan& plan);
   // How well the plan's answers, and others, are expected to agree with dense ones, and when the
-  // first one comes: for how long the server is waited for.
+  // server's first one should come. Decides how long to wait for the server.
   void Expect(const Patience::Agreements& agreements) { agreements_ = agreements; }
   const Plan& plan() const { return plan_; }
 
-  // Asks the connected server, and every one that connects, for a schedule. The profile is
-  // ToJsonText of common/plan/profile.h.
+  // Asks the connected server, and each later one, for a schedule. The profile is ToJsonText of
+  // common/plan/profile.h.
   void WantSchedule(std::string robot_profile);
   // Returns a server's answer once; see ServerConnection::TakeSchedule.
   std::optional<message::Schedule> TakeSchedule();
@@ -110,55 +110,55 @@ class FrameExecutor {
   bool IsServerReady();
   // Whether plans with the connected server may be followed; says once in the log why not.
   bool MayUseServer();
-  // Whether rows can be shared with the connected server, as far as was seen by trying.
+  // Whether rows can be shared with the connected server, as far as trying has shown.
   bool SharesRows() const { return connection_ == nullptr || connection_->why_no_rows().empty(); }
 
   bool Pump() { return server_ && server_->Pump(); }
 
   // Takes up a new server and lets go of a lost one. Call between frames. Returns false while, at
-  // the start of a run, a server must still be waited for and, if a schedule is wanted, for
+  // the start of a run, the robot must still wait for a server and, if a schedule is wanted, for
   // `has_plans`: call it again soon.
   bool MeetServer(const std::function<bool()>& has_plans = {});
 
-  // From now on frames lie here in the model's picture. Kept results are of other frames.
+  // From now on frames lie here in the model's picture. Forgets kept results, which lie elsewhere.
   void SetPlaceOfFrames(const Rectangle& place);
 
-  // Settles who executes the frame and, unless that is a server behind a codec, what is computed of
-  // it. The frame's outputs are due at `due`, if there is a deadline. What the verdict says to
-  // forget is forgotten at the latest when something kept would be reused.
+  // Decides who executes the frame and, unless that is a server behind a codec, what to compute of
+  // it. The frame's outputs are due at `due`, if there is a deadline. If the verdict says to
+  // forget, kept results are forgotten at the latest before any is reused.
   void Decide(const FittedFrame& frame, const Verdict& verdict, Time due);
   void Forget() { forgets_ = true; }
-  // Begins to make the frame's outputs, and takes a step, of one stage at most. Step returns
-  // whether the outputs are there; they come, whatever the server does. How long a late server is
-  // waited for is in common/pair/patience.h. Where there is only a server's answer to wait for, a
-  // step is one of `idle` (none: StandBy) as long as that is expected to be over before the answer
-  // comes; else it waits for a message, at most until `look_at`. If this throws, the next decision
-  // makes up for it.
+  // Begin starts to make the frame's outputs; Step takes a step of one stage at most, and returns
+  // whether the outputs are there. They come, whatever the server does. common/pair/patience.h says
+  // how long a late server is waited for. If only a server's answer is missing, Step takes a step
+  // of `idle` (none: StandBy) as long as that is expected to end before the answer comes; else it
+  // waits for a message, at most until `look_at`. If this throws, the next decision makes up for
+  // it.
   void Begin();
   bool Step(Time look_at = kNever, const Idle& idle = {});
-  // No server is waited for any longer in what has begun.
+  // The frame or refresh that has begun no longer waits for a server.
   void StopWaiting() { give_up_at_ = Time::min(); }
   // Ends a frame that was executed. The result is valid until the next Decide or BeginRefresh.
   const Execution& Commit();
   const Execution& last() const { return last_; }
 
-  // Begins what is left for idle time, where results are kept; steps and CommitRefresh follow.
+  // Where results are kept, begins the work left for idle time; steps and CommitRefresh follow.
   // Returns false if there is nothing. REQUIRES: the last frame was committed.
   bool BeginRefresh(const PictureView& picture, const Verdict& verdict);
   FrameWork CommitRefresh();
 
-  // Takes a step of keeping warm what is kept, for use in idle time after a frame. Returns false if
-  // nothing is due.
+  // Takes a step of keeping results warm, in idle time after a frame. Returns false if nothing is
+  // due.
   bool StandBy();
 
-  // What share of a dense run's work the first frame without the server takes, as far as the last
-  // decision about what this state keeps shows. 1: all of it, or nothing is known.
+  // The share of a dense run's work that the first frame without the server takes, judging by the
+  // last decision about what this state keeps. 1: all of it, or nothing is known.
   double ShareAlone() const { return IsKeptWarm() ? standby_.share : 1; }
 
-  // Of the last executed frame.
+  // The outputs of the last executed frame.
   const FrameOutputs& outputs() const { return outputs_; }
 
-  // Holds what is kept: of the last frame that Reuse decided.
+  // Holds what is kept, from the last frame that Reuse decided.
   const ModelState& state() const { return state_; }
 
   // Why no server can take frames, in one sentence; empty if one can, or nothing is known.
@@ -221,20 +221,20 @@ class FrameExecutor {
   Time alone_since_{};
   Plan::Kind executing_ = Plan::Kind::kLocal;
   ModelState* computing_ = nullptr;  // kLocal: this state
-  Time give_up_at_ = kNever;         // else: when to wait for the server no longer
+  Time give_up_at_ = kNever;         // else: when to stop waiting for the server
   ChangedWork done_;
   bool is_refresh_ = false;  // what began last
 
-  // Of keeping `state_` warm while a server answers.
+  // Keeps `state_` warm while a server answers.
   struct Standby {
-    bool is_open = false;               // a decision of which stages are left
-    std::vector<uint8_t> picture = {};  // of that decision
+    bool is_open = false;               // a decision has stages left
+    std::vector<uint8_t> picture = {};  // that decision's
     Time took{};                        // so far
     std::optional<Time> kept_at = {};   // when the state's last decision was committed
     double share = 1;                   // of a dense run's work, of that decision
   };
   Standby standby_;
-  Time longest_idle_step_{};  // of the last ones
+  Time longest_idle_step_{};  // of the last few
 
   Plan plan_;
   // Each refers to those before it.
@@ -242,7 +242,7 @@ class FrameExecutor {
   ServerConnection* connection_ = nullptr;  // null: no server
   std::optional<RemoteRobot> remote_;       // at most one of remote_ and split_ is set
   std::optional<SplitRobot> split_;
-  // Unless Expect says otherwise: of the mode's plan and the robot's own cache.
+  // Unless Expect says otherwise: those of the mode's plan and the robot's own cache.
   Patience::Agreements agreements_{.server = 1, .alone = 0.95, .moved = 0.75};
   Plan plan_of_server_;  // the last one with a server, in mode cacheinf
   Patience patience_;

@@ -86,8 +86,8 @@ void FrameLoop::LookAround(Robot& robot) {
   AnswerWaiting(robot);
 }
 
-// The newest one, if it is due, and of those that it overtook what is due and more than may wait.
-// What there was no answer for stays, as long as it may.
+// Answers the newest frame, if it is due, and those that it overtook that are due or more than may
+// wait. A frame for which there was no answer stays as long as it may.
 void FrameLoop::AnswerWaiting(Robot& robot) {
   while (!waiting_.empty()) {
     Waiting& newest = waiting_.back();
@@ -101,7 +101,7 @@ void FrameLoop::AnswerWaiting(Robot& robot) {
   }
 }
 
-// All that the current frame overtook.
+// Answers all frames that the current one overtook.
 void FrameLoop::AnswerOvertaken(Robot& robot) {
   while (!waiting_.empty()) {
     if (!waiting_.front().moved) AnswerOne(robot, waiting_.front());

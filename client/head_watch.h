@@ -14,8 +14,8 @@
 namespace cacheinf {
 
 // Watches whether a network's outputs are what its decoder reads. Tries frames without the decoder
-// until one shows anything that could contradict it: the first, and then ever more rarely, for each
-// costs a dense frame. From then on only answers are looked at, which costs nothing.
+// until one shows anything that could contradict it: the first frame, then ever fewer, since each
+// trial costs a dense frame. From then on it looks only at answers, which costs nothing.
 class HeadWatch {
  public:
   static constexpr int64_t kFirstFrames = 100;
@@ -28,9 +28,9 @@ class HeadWatch {
   // Warns, once, if nothing but the configuration says how the outputs are read.
   void Before(const Frame& frame);
 
-  // Call after each. Throws InputError if an answer of the first frames contradicts the decoder;
-  // later it warns, once: a robot that has answered goes on. Warns of what is odd about the first
-  // frames' answers.
+  // Call after each. Throws InputError if an answer to one of the first frames contradicts the
+  // decoder; later it only warns, once: a robot that has answered goes on. Warns if something is
+  // odd about the first frames' answers.
   void After(const AnswerReader& reader);
 
  private:
@@ -38,7 +38,7 @@ class HeadWatch {
   Graph network_;  // until the first trial
   int64_t frames_ = 0;
   int64_t next_trial_ = 0;
-  bool is_over_ = false;  // of trials
+  bool is_over_ = false;  // no trial follows
   bool has_warned_ = false;
   std::optional<HeadTrials> trials_;
 };

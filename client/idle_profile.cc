@@ -43,8 +43,8 @@ ProfileRequest RequestOf(const std::shared_ptr<const CompiledModel>& model,
   return request;
 }
 
-// Stands still until Resume, and between Pause and Resume: who asks for the time waits meanwhile.
-// So whoever measures by it pauses at once, wherever that is, and measures no pause.
+// Stands still until Resume, and between Pause and Resume: whoever asks for the time waits. So code
+// that measures by it pauses at once, wherever it is, and measures no pause.
 class PausedClock final : public Clock {
  public:
   struct Ended : std::exception {};
@@ -140,7 +140,7 @@ class IdleProfile::Measuring {
 
  private:
   Profile Measure() {
-    (void)clock_.Now();  // what comes first takes time that it does not measure
+    (void)clock_.Now();  // what comes first takes time that is not measured
     const auto on_progress = [this](double done, double) {
       done_ = done;
       return true;

@@ -14,11 +14,11 @@
 namespace cacheinf {
 
 // The picture codecs that a robot's plans choose from, if it has a server: the usual ones and its
-// own, of which an exact robot takes only what loses nothing.
+// own. An exact robot takes only lossless ones.
 std::vector<std::string> CodecsToChooseFrom(const RobotConfig& config);
 
 // What a robot's model costs on its machine: at once rough figures, unless an earlier run has
-// measured it; then what is measured on another thread while the robot has nothing to do. Keeps
+// measured it; then figures measured on another thread while the robot has nothing to do. Keeps
 // both in the cache folder, if it can be written; else warns.
 class IdleProfile {
  public:
@@ -28,7 +28,8 @@ class IdleProfile {
               const Clock& clock);
   ~IdleProfile();  // gives up what is not measured yet
 
-  // Measures until Pause, unless that is done. Neither waits: the operator under way is finished.
+  // Measures until Pause, unless all is measured. Neither call waits: the operator under way is
+  // finished.
   void Resume();
   void Pause();
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kFramesAhead = 2;        // of a record
 constexpr size_t kLiveFramesWaiting = 1;  // the newest
-// While a step goes on. Each is answered then, if only by a moved answer.
+// Frames that may wait while a step goes on. Each gets at least a moved answer.
 constexpr size_t kLiveFramesWithDeadline = 8;
 
 Graph LoadSmaller(const std::string& smaller, const RobotConfig& config, bool has_tensors) {
@@ -265,8 +265,8 @@ void LiveRobot::Handle(const Frame& frame, Progress& progress) {
   trial_steps_left_ = robot_->state().stage_count();
 }
 
-// Returns whether the robot has begun with the frame. One that the model cannot take is skipped,
-// like those that cannot be read.
+// Returns whether the robot has begun the frame. Skips a frame that the model cannot take, like one
+// that cannot be read.
 bool LiveRobot::BeginOrSkip(const Frame& frame) {
   Verdict wanted = guard_ ? guard_->verdict() : Verdict();
   wanted.is_slow = timing_.is_slow();

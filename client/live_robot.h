@@ -42,7 +42,7 @@ class RobotModels {
     SmallerModels smaller;
   };
 
-  // Takes what LoadNetwork gave. Looks at the outputs of the `first_frame`, if there is one, before
+  // Takes what LoadNetwork gave. Checks the outputs of the `first_frame`, if there is one, before
   // anything that takes long. Throws InputError, in one sentence, for what the user can fix.
   RobotModels(
       Graph network, const RobotConfig& config, bool has_tensors,
@@ -75,15 +75,16 @@ class FrameObserver {
 
   virtual ~FrameObserver() = default;
 
-  // Whether nobody waits for another answer: a frame that waits for a server is answered without.
+  // Whether nobody waits for another answer: a frame that waits for a server is answered without
+  // it.
   virtual bool IsOver() { return false; }
 
-  // Returns what to tell the robot of the next frame, of which `wanted` is asked.
+  // Returns what to tell the robot about the next frame, given what is `wanted` of it.
   virtual Verdict Before(const Frame& /*frame*/, const Verdict& wanted) { return wanted; }
   virtual void Skip(const Frame& frame, const std::string& reason) = 0;
 
-  // Hands an answer out. PublishMoved's comes before the frame's own, or is the only one: then
-  // KeepMoved says so, once a newer frame has overtaken it.
+  // Hands out an answer. PublishMoved's comes before the frame's own, or is the only one: KeepMoved
+  // says so once a newer frame has overtaken the frame.
   virtual void PublishMoved(const Frame& frame, const Answer& answer) = 0;
   virtual void KeepMoved(const Frame& /*frame*/, const Answer& /*answer*/) {}
   virtual void Publish(const Frame& frame, const Answer& answer) = 0;
@@ -91,18 +92,18 @@ class FrameObserver {
   // Once Publish is over, while the robot still holds the frame's outputs.
   virtual void Keep(const Frame& /*frame*/, const Answer& /*answer*/) {}
   virtual void KeepRefresh(const Robot::Refreshed& /*refreshed*/) {}
-  // Called between two steps of work on a frame and, with a deadline, of what follows it: time for
-  // robots beside this one to move their answers.
+  // Called between two steps of work on a frame and, with a deadline, of the work after it, so that
+  // other robots can move their answers.
   virtual void LookElsewhere() {}
   // The guard has found a fault.
   virtual void Alarm(const std::string& /*text*/) {}
-  // A step threw. Before Keep, `answer` is what was published, if anything was.
+  // A step threw. `unkept` is the answer published before Keep was called, if any.
   virtual void Fail(const Frame& /*frame*/, FrameStep /*step*/, const Answer* /*unkept*/,
                     const std::string& /*error*/) {}
-  // The robot was made anew, with another model, as its GPU is gone.
+  // The robot was made anew, with another model, because its GPU is gone.
   virtual void Restart(const RobotConfig& /*config*/, const RobotModels::Compiled& /*models*/) {}
 
-  // How much of the time since `moment` this has spent, which no frame's time should count.
+  // How much time since `moment` this has spent that should count for no frame.
   virtual Time TimeSpentSince(Time /*moment*/) const { return Time(0); }
 };
 
@@ -118,46 +119,47 @@ class LiveRobot {
   static size_t FramesAhead(const RobotConfig& config, bool is_live);
 
   // Everything must outlive this; `clock` must be the one that stamps live frames. Throws
-  // InputError, in one sentence, for what the user can fix. REQUIRES: a checked configuration, of
-  // which only what models do not depend on differs from that of `models`.
+  // InputError, in one sentence, for what the user can fix. REQUIRES: a checked configuration that
+  // differs from that of `models` only in what models do not depend on.
   LiveRobot(const RobotConfig& config, RobotModels& models, FrameQueue& source, const Clock& clock,
             FrameObserver& observer);
   ~LiveRobot();
   LiveRobot(const LiveRobot&) = delete;
   LiveRobot& operator=(const LiveRobot&) = delete;
 
-  // Returns the source's next frame. While it waits for a live one, a robot with plans to choose
-  // from measures itself. A recording leaves no time for that: what its frames take corrects rough
-  // figures.
+  // Returns the source's next frame. While it waits for a live frame, a robot with plans to choose
+  // from measures itself. A recording leaves no time for that: rough figures are corrected by what
+  // its frames take.
   std::optional<Frame> Next();
 
   // Whether a frame waits, so that Next returns at once.
   bool HasNext() { return loop_.HasNext(); }
 
-  // Answers a frame of Next, and prepares for the one after it. A frame that loses the GPU before
-  // its answer is out is answered again. Throws InputError if outputs contradict their decoder.
+  // Answers a frame of Next, and prepares for the one after it. If the GPU is lost before the
+  // answer is out, answers the frame again. Throws InputError if outputs contradict their decoder.
   void Handle(const Frame& frame);
 
-  // From Rest to Wake a live robot measures itself, if that is left to do, on another thread. Only
-  // for a thread that waits elsewhere than in Next. Returns whether the robot measures itself.
+  // From Rest to Wake a live robot measures itself on another thread, if anything is left to
+  // measure. Only for a thread that does not wait in Next. Returns whether the robot measures
+  // itself.
   bool Rest();
   void Wake();
 
   // Gives moved answers that are due. Only for a thread that serves other robots too.
   void LookAround() { loop_.LookAround(*robot_); }
 
-  // All that idle time goes to, between two frames and while a server is waited for, most urgent
-  // first. Returns false if there is nothing to do.
+  // Takes a step of the most urgent work for idle time, between two frames or while a server is
+  // waited for. Returns false if there is nothing to do.
   bool TakeIdleStep();
 
-  // The same one throughout, though a lost GPU replaces what is behind it.
+  // The same object throughout, though a lost GPU replaces what is behind it.
   const Robot& robot() const { return *robot_; }
   Robot& robot() { return *robot_; }
-  // Without the GPU once that is lost.
+  // Without the GPU once it is lost.
   const RobotConfig& config() const { return config_; }
   const Guard* guard() const { return guard_ ? &*guard_ : nullptr; }
 
-  // Frames that nobody answered: newer ones came before there was an answer to move.
+  // How many frames got no answer: newer ones came before there was an answer to move.
   int64_t dropped() const { return loop_.dropped(); }
 
   // "measures itself: 40 %"; empty if it does not.
@@ -183,9 +185,9 @@ class LiveRobot {
   const Clock& clock_;
   FrameObserver& observer_;
   FrameLoop loop_;
-  const SlowedClock guard_clock_;  // as the robot's own; of samples and trials
+  const SlowedClock guard_clock_;  // as the robot's own; for samples and trials
   std::optional<Robot> robot_;     // always set; replaced in place once a GPU is lost
-  // Of models of which plans are made, by their names; the first model's is empty.
+  // Profiles of the models that plans use, by the models' names; the first model's is empty.
   std::map<std::string, IdleProfile> profiles_;
   std::optional<Guard> guard_;
   std::unique_ptr<PlanTrial> trial_;  // if there are plans to choose from

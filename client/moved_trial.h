@@ -12,12 +12,12 @@
 
 namespace cacheinf {
 
-// Shows how well answers would agree that are moved with the scene, and what moving takes: now and
-// then moves an answer over the frames after it, up to the next computed one, and compares it with
-// that. Pauses for a computed frame between two trials until these weigh enough, then for 2, 4, …
-// up to 128; from then on an answer is moved on until it is 16 frames old, and compared with each
-// computed one. What does not move is compared as it is repeated. A robot whose answers are moved
-// anyway, as they are late, needs no trials.
+// Shows how well answers that are moved with the scene would agree, and how long moving takes: now
+// and then moves an answer over the frames after it, up to the next computed one, and compares it
+// with that frame's answer. Pauses for one computed frame between two trials until these weigh
+// enough, then for 2, 4, … up to 128; from then on an answer is moved on until it is 16 frames old,
+// and compared with each computed one. An answer that cannot move is compared as it is. A robot
+// whose late answers are moved anyway needs no trials.
 class MovedTrial {
  public:
   // The clock must outlive this.
@@ -26,16 +26,16 @@ class MovedTrial {
   struct Result {
     double agreement = 0;
     double weight = 0;
-    int frames = 1;  // by which the answer was moved, of the camera's
-    // Moving it by one of them, if it moves.
+    int frames = 1;  // of the camera, by which the answer was moved
+    // Time of moving it by one frame, if it moves.
     std::optional<std::chrono::nanoseconds> took = {};
   };
   // Call after every answer, to the camera's `frame`, whose `content` is null if the frame was not
   // computed.
   std::optional<Result> Offer(int64_t frame, const AnswerContent* content, const Picture& picture);
 
-  // Call when the robot has compared a moved answer with the frame's own by itself, with this
-  // weight: the next trial waits as long as after one.
+  // Call when the robot has itself compared a moved answer with the frame's own, with this weight:
+  // the next trial waits as long as after a trial.
   void NoteCompared(double weight);
 
   // Call when frames have another size.

@@ -8,12 +8,12 @@
 
 namespace cacheinf {
 
-// When a robot looks again for a server that it has lost, and when it gives that one a part in its
-// frames again. One for each server.
+// Says when a robot looks again for a server that it has lost, and when that server may take part
+// in frames again. One for each server.
 //
-// A server that was lost is looked for at once, but no more than once a second. One that refuses is
-// asked after 1, 2, 4, … up to 10 s. Every pause is longer by up to a quarter, so that the robots
-// of a server that starts again do not all knock at once. Who was lost three times within half a
+// The robot looks for a lost server at once, but at most once a second. It asks one that refuses
+// after 1, 2, 4, … up to 10 s. Every pause is longer by up to a quarter, so that the robots of a
+// restarted server do not all knock at once. A server that was lost three times within half a
 // minute must first have been there for a while: a link that comes and goes would cost more frames
 // than it answers.
 class Reconnection {
@@ -30,7 +30,7 @@ class Reconnection {
   // It ended for a reason that is known to be gone.
   void TryAtOnce() { next_ = Time(0); }
 
-  // From when on the server that was met last may have a part in frames.
+  // From when on the server that was met last may take part in frames.
   Time TrustedFrom() const;
   bool IsTrusted(Time now) const { return now >= TrustedFrom(); }
 

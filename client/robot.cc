@@ -13,6 +13,7 @@
 #include "common/answer/outputs.h"
 #include "common/answer/recomputed.h"
 #include "common/answer/seen_picture.h"
+#include "common/base/fields.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/exec/model_state.h"
@@ -28,14 +29,14 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// For a server's part in a refresh, until the caller may look around.
+// Longest wait for a server's part in a refresh before the caller may look around.
 constexpr nanoseconds kLongestWaitOfRefresh = std::chrono::milliseconds(5);
 
 nanoseconds TimeOf(double ms) {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double, std::milli>(ms));
 }
 
-// Assumed until anything was acknowledged: as none at all, a split of many messages looks best.
+// Assumed until anything was acknowledged: with 0, a split with many messages would look best.
 constexpr double kUntimedRoundTripMs = 10;
 
 PlanChooser::OneWay OneWayOf(const std::optional<ChannelStatistics::Bandwidth>& bandwidth) {
@@ -56,13 +57,12 @@ PictureView ViewOf(const PictureFit& fit, const uint8_t* pixels) {
 }
 
 void Add(const MemoryReport& more, MemoryReport& sum) {
-  for (size_t MemoryReport::*const bytes :
-       {&MemoryReport::arena_bytes, &MemoryReport::second_bytes, &MemoryReport::no_cache_bytes,
-        &MemoryReport::cache_all_bytes, &MemoryReport::activation_bytes,
-        &MemoryReport::persistent_bytes, &MemoryReport::lower_bound_bytes,
-        &MemoryReport::constant_bytes, &MemoryReport::scratch_bytes}) {
-    sum.*bytes += more.*bytes;
-  }
+  std::vector<size_t> bytes;
+  const auto collect = [&bytes](const char* /*name*/, size_t more) { bytes.push_back(more); };
+  VisitFields(more, collect);
+  size_t at = 0;
+  const auto add = [&](const char* /*name*/, size_t& sum) { sum += bytes[at++]; };
+  VisitFields(sum, add);
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ void Robot::FollowPlan() {
   executor_->Follow(plan);
   const PlanEvidence& evidence = chooser_->evidence();
   const double agreement = evidence.Agreement(BaseOf(plan));
-  // That the robot alone would be better is the chooser's to say.
+  // The chooser decides whether the robot alone would be better.
   executor_->Expect({.server = agreement,
                      .alone = std::min(agreement, evidence.Agreement(Plan())),
                      .moved = evidence.Moved(agreement, 1),
@@ -353,7 +353,8 @@ std::string Robot::PlanText() const {
   return ToText(followed);
 }
 
-// A frame that waits since before the last answer shows how long that frame kept the robot.
+// A frame that has waited since before the last answer shows how long that answer's frame kept the
+// robot.
 void Robot::NoteBetween() {
   const auto answered = std::exchange(answered_at_, std::nullopt);
   if (!chooser_ || !answered || begin_ - current_.times.waited >= *answered) return;
@@ -457,7 +458,7 @@ PictureView Robot::model_picture() const {
   return fit_ ? ViewOf(*fit_, pixels_.data()) : PictureView();
 }
 
-// As the model took it that computed the last frame.
+// The picture that the model which computed the last frame took.
 PictureView Robot::fitted_picture() const {
   return by_smaller_ == nullptr ? model_picture()
                                 : ViewOf(*by_smaller_->fit, by_smaller_->pixels.data());

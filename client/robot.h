@@ -46,22 +46,22 @@ class UnfitFrame : public InputError {
   using InputError::InputError;
 };
 
-// Answers frames one after the other, depending on the mode:
+// Answers frames one after the other, as the mode says:
 //   dense    computes every frame.
 //   cache    computes what changed in each frame (common/reuse/reuse.h).
 //   remote   sends pictures to a server, which computes them.
 //   split    computes what changed in each frame, some rows of it on a server.
 //   cacheinf computes each frame the way that is best by the objective: alone, by this model or a
 //            smaller one, remote or split.
-// In the last three, a frame without a server is answered as in mode cache. If the configuration
-// tells it to `track`, or mode cacheinf's plan does, every mode computes every k-th frame only, and
-// moves its answer to those between (Moved). It computes a frame whose size differs from the one
-// before.
+// In the last three, a frame without a server is answered as in mode cache. If `track` of the
+// configuration or the plan of mode cacheinf says so, the robot computes only every k-th frame, in
+// any mode, and moves its answer to those between (Moved). It also computes a frame whose size
+// differs from the one before.
 class Robot {
  public:
   // The model takes one input: a picture where frames are pictures (see graph.picture), else the
   // frames' tensors. Throws InputError if the configuration does not fit the model. The clock must
-  // outlive the robot. `connect`: see ServerPeer. Throws InputError, too, if a smaller model's
+  // outlive the robot. `connect`: see ServerPeer. Also throws InputError if a smaller model's
   // answers cannot stand for the model's. REQUIRES: no smaller models unless in mode cacheinf.
   Robot(std::shared_ptr<const CompiledModel> model, const RobotConfig& config, const Clock& clock,
         ConnectToServers connect = {}, const SmallerModels& smaller = {});
@@ -70,28 +70,29 @@ class Robot {
   Robot& operator=(const Robot&) = delete;
 
   // In mode cacheinf a server makes the schedule from this, unless the configuration names one;
-  // with neither, the robot answers alone, by its smaller models, too. Give a better profile once
+  // with neither, the robot answers alone, also by its smaller models. Give a better profile once
   // there is one.
   void WantSchedule(const Profile& profile);
-  // What one of the smaller models takes; none is followed before. Give a better profile once there
-  // is one. REQUIRES: a configured schedule, or WantSchedule before.
+  // What one of the smaller models costs; until then no plan uses it. Give a better profile once
+  // there is one. REQUIRES: a configured schedule, or WantSchedule before.
   void AddProfile(const std::string& smaller, const Profile& profile);
 
-  // How often a live camera delivers a frame: what is in hand depends on it (plan_evidence.h).
+  // The period of a live camera: what is in hand depends on it (plan_evidence.h).
   void SetPeriod(std::chrono::nanoseconds period) { period_ = period; }
-  // How long before a deadline an answer is moved that is to be there by then: likewise.
+  // How long before a deadline the robot starts to move an answer that must be there by then:
+  // likewise.
   void NoteLead(std::chrono::nanoseconds lead) { lead_ = lead; }
 
   // Throws UnfitFrame, and changes nothing, if the frame's size does not fit the graph; throws
   // InputError if the graph takes no frames of this kind. `waited` is the answer's: the deadline
-  // counts from so long before this call.
+  // counts from that long before this call.
   Answer Process(const Frame& frame, const Verdict& verdict = {},
                  std::chrono::nanoseconds waited = {});
 
   // The same in steps of one stage at most, so that between two of them the caller can look at the
   // clock and at newer frames. A step returns the answer once it is there; it waits for a server at
   // most until `look_at`, and meanwhile takes steps of `idle` (FrameExecutor::Step). Only the first
-  // Begin waits, for a server, as long as the configuration wants (server.wait_s), or until
+  // Begin may wait for a server, as long as the configuration says (server.wait_s), or until
   // `is_over`. REQUIRES: the frame lives until it is answered.
   void Begin(const Frame& frame, const Verdict& verdict = {}, std::chrono::nanoseconds waited = {},
              const std::function<bool()>& is_over = {});
@@ -99,12 +100,12 @@ class Robot {
                              const std::function<bool()>& idle = {});
   // Whether the frame that has begun is only tracked: its answer is a moved one.
   bool is_tracking() const { return is_tracked_; }
-  // The frame, or its refresh, is finished without a server, unless that answers at once.
+  // The frame, or its refresh, is finished without a server, unless the server answers at once.
   void StopWaiting();
 
-  // The last computed answer as it must look in this frame: the one that has begun or a newer one.
-  // `waited` is the answer's. Nothing if no frame of this size was computed yet. Only with a
-  // deadline or a plan that tracks is it moved rather than repeated.
+  // The last computed answer as it must look in this frame, which is the one that has begun or a
+  // newer one. `waited` is the answer's. Nothing if no frame of this size was computed yet. The
+  // answer is moved only with a deadline or a plan that tracks, else repeated.
   std::optional<Answer> Moved(const Frame& frame, std::chrono::nanoseconds waited);
 
   struct Refreshed {
@@ -112,10 +113,10 @@ class Robot {
     std::chrono::nanoseconds took{};
   };
   // Prepares for the next frame once the answer to this one is out, and in mode cacheinf tries now
-  // and then how well answers move. Takes all its steps, as no answer is due but those that
-  // `between` may give: it is called between two of them. Returns nothing if there was nothing to
-  // prepare. `verdict` is the next frame's, as far as it is known. REQUIRES: the frame of the last
-  // Process, which answered it.
+  // and then how well answers move. Takes all its steps, and calls `between` between two of them,
+  // which may give answers that are due. Returns nothing if there was nothing to prepare. `verdict`
+  // is the next frame's, as far as it is known. REQUIRES: the frame of the last Process, which
+  // answered it.
   std::optional<Refreshed> Refresh(const Frame& frame, const Verdict& verdict = {},
                                    const std::function<void()>& between = {});
 
@@ -125,22 +126,22 @@ class Robot {
 
   // Whether there are plans to choose from.
   bool chooses() const { return chooser_ != nullptr; }
-  // What a sample of a plan's answers, or a trial of one, has shown: plan_evidence.h.
+  // Notes what a sample of a plan's answers, or a trial of a plan, has shown: plan_evidence.h.
   void NoteAgreement(const Plan& plan, double agreement, double weight);
   void NoteTrial(const Plan& plan, double agreement, double weight);
 
-  // The plan that the last computed answer was computed by, whatever was planned; it says nothing
-  // of how often a frame is computed.
+  // The plan by which the last computed answer was really computed. It does not say how often a
+  // frame is computed.
   Plan plan() const;
 
-  // The decision executed last; null if the last answer is an earlier one's or a server's.
+  // The decision executed last; null if the last answer is an earlier one or a server's.
   const FrameDecision* decision() const;
 
-  // The last computed answer's, until Refresh; NaN where a server left out what no answer reads
-  // (shared_settings.h). Those of a smaller model differ in size.
+  // The last computed answer's outputs, until Refresh; NaN where a server left out what no answer
+  // reads (shared_settings.h). Those of a smaller model differ in size.
   FrameOutputs outputs() const;
 
-  // Holds what is kept by the first model.
+  // Holds what the first model keeps.
   const ModelState& state() const;
   MemoryReport memory() const;  // of all models
   const AnswerReader& reader() const { return reader_; }
@@ -154,15 +155,15 @@ class Robot {
   PictureView seen_picture() const;
 
   // Whether pixels of the seen picture and of the outputs lie elsewhere than in the frame, or than
-  // those of the first model.
+  // the first model's.
   bool sees_moved() const;
 
   // How much of the last answer's work was done over each pixel of the model's picture
   // (recomputed.h); nothing if the cache did not run the frame. Slow: meant for drawing.
   std::optional<ClassMap> recomputed() const;
 
-  // What chooses plans, and what it expects of them; null without a schedule. The next frame may
-  // replace it.
+  // The object that chooses plans, and what it expects of them; null without a schedule. The next
+  // frame may replace it.
   const PlanChooser* chooser() const { return chooser_.get(); }
 
   // Why the last frame's plan was taken, in one line; empty without a schedule.
@@ -205,7 +206,7 @@ class Robot {
   std::unique_ptr<PlanChooser> chooser_;  // once there is a schedule, or smaller models' profiles
   bool has_schedule_ = false;
   std::vector<std::unique_ptr<Smaller>> smaller_;
-  Smaller* by_smaller_ = nullptr;   // that computes the current frame; null: the first model
+  Smaller* by_smaller_ = nullptr;   // computes the current frame; null: the first model does
   bool has_changed_model_ = false;  // since the last computed frame
 
   std::shared_ptr<const PictureFit> fit_;
@@ -213,14 +214,14 @@ class Robot {
   std::chrono::nanoseconds lead_{};    // of moved answers before the deadline
   std::vector<uint8_t> pixels_;        // the model's picture
 
-  const Frame* frame_ = nullptr;  // that is being answered
-  Answer current_;                // to it, all but its content
+  const Frame* frame_ = nullptr;  // the one being answered
+  Answer current_;                // its answer, without the content
   std::chrono::nanoseconds begin_{};
   std::chrono::nanoseconds prepared_{};
 
   MovedAnswer moved_;
   int64_t moved_from_ = 0;                      // the frame of its answer
-  int frames_since_ = 0;                        // that, with the one that is being answered
+  int frames_since_ = 0;                        // that frame, counting the one being answered
   bool is_tracked_ = false;                     // the frame that is being answered
   std::optional<AnswerContent> moved_content_;  // for the frame that is being answered
   MovedTrial moved_trial_{clock_};

@@ -28,7 +28,7 @@ std::unique_ptr<PlanChooser> ScheduleReader::Read(const std::string& text,
   const auto schedule = std::make_shared<const Schedule>(ParseSchedule(text, name));
   CheckAreOf(schedule->robot.operators, name, graph_, layout_);
   int with_server = 0;
-  std::string why_not;  // the robot may not follow the first one that it may not
+  std::string why_not;  // why the robot may not follow the first such plan
   const auto may_follow = [&](const Plan& plan) {
     const std::string reason = rules_.why_not(plan);
     if (!reason.empty()) {

@@ -28,7 +28,7 @@ namespace {
 constexpr std::chrono::milliseconds kHeadStart(500);
 // How long a better server must have been ready for before the robot goes back to it.
 constexpr std::chrono::seconds kProven(5);
-// And how lately it must have been heard: it says that it lives twice a second.
+// And how recently it must have been heard: a server sends a sign of life twice a second.
 constexpr std::chrono::milliseconds kHeardOf(700);
 constexpr int kMostConnected = 2;
 constexpr std::chrono::milliseconds kBetweenTries(20);  // to connect
@@ -40,7 +40,7 @@ std::string NameOf(const std::string& robot) {
   return robot.empty() ? name.data() : fmt::format("{}/{}", name.data(), robot);
 }
 
-// So that servers tell this robot from others of its name, in this process or another.
+// Lets servers tell this robot from others of its name, in this process or another.
 uint64_t MakeToken() {
   std::random_device random;
   const uint64_t high = random();
@@ -87,8 +87,8 @@ void CheckServerLink(const ServerLinkConfig& config) {
   (void)ParseEmulation(config.emulate);
 }
 
-// Connects on a thread of its own, whose channel then tells the server that the robot lives: a
-// robot may be busy with a frame, or wait for its camera, for longer than a server hears nothing.
+// Connects on its own thread. The channel then tells the server that the robot lives: a robot may
+// be busy with a frame, or wait for its camera, for longer than a server puts up with silence.
 class ServerPeer::Meeting {
  public:
   using Open = std::function<std::unique_ptr<Channel>(std::unique_ptr<Link> link)>;
@@ -130,18 +130,19 @@ class ServerPeer::Meeting {
 
   LinkConnector& connector_;
   const Open open_;
-  mutable std::mutex mutex_;  // of what follows but the thread
+  mutable std::mutex mutex_;  // guards what follows, except the thread
   std::unique_ptr<Channel> channel_;
   std::string problem_;
   std::jthread thread_;
 };
 
-// One of the list.
+// A server of the list.
 struct ServerPeer::Server {
   explicit Server(uint64_t named) : token(named), reconnection(named) {}
 
   std::string address;  // empty: within the process
-  // Of its own, since two addresses may lead to one server, which keeps one link of a token.
+  // Each server has its own, since two addresses may lead to one server, which keeps only one link
+  // per token.
   const uint64_t token;
   ConnectToServer connect;                   // or
   std::unique_ptr<LinkConnector> connector;  // on a thread
@@ -196,7 +197,7 @@ ServerPeer::~ServerPeer() {
 }
 
 ServerConnection* ServerPeer::Poll(const std::function<void()>& let_go) {
-  // Asked once: whether it is there may change at any time.
+  // Ask only once: the answer may change at any time.
   if (current_ != nullptr && (must_change_ || !current_->is_there())) {
     if (let_go) let_go();
     current_->ready_since = clock_.Now();
@@ -249,8 +250,8 @@ std::string ServerPeer::At(const Server& server) const {
   return servers_.size() == 1 ? "" : ": " + server.address;
 }
 
-// The first that has the model; else the first at all, which gets it now. None whose link comes and
-// goes.
+// The first server that has the model, or else the first, which gets it now. Never one with a link
+// that comes and goes.
 ServerPeer::Server* ServerPeer::Choose() {
   for (const bool needs_model : {true, false}) {
     for (const auto& server : servers_) {
@@ -291,10 +292,10 @@ void ServerPeer::LetGo(Server& server) {
   server.is_announced = false;
 }
 
-// Leaves the current one to who uses it.
+// Leaves the current server to its user.
 void ServerPeer::LookAfter(Server& server) {
   if (&server == current_) return;
-  while (server.connection && server.connection->Receive()) {  // also its last words
+  while (server.connection && server.connection->Receive()) {  // its last words, too
   }
   if (server.connection && !server.is_there()) {
     NoteLoss(server);
@@ -308,7 +309,7 @@ void ServerPeer::HearNext(Server& server) {
   if (auto schedule = server.connection->TakeSchedule()) server.schedule = std::move(schedule);
   if (!server.has_model()) return;
   if (!server.ready_since) server.ready_since = clock_.Now();
-  // It may be ready before the one that is taken.
+  // This server may be ready before the one that is taken.
   if (current_ == nullptr || std::exchange(server.is_announced, true)) return;
   LogInfo("another server is ready" + At(server));
 }
@@ -350,7 +351,7 @@ void ServerPeer::Connect(Server& server) {
 
 void ServerPeer::NoteLoss(Server& server) {
   const bool speaks_older = server.connection->must_speak_older();
-  // It may be a newer one the next time.
+  // The next time it may be a newer server.
   server.speaks = speaks_older ? WireVersions{kWire.oldest, kWire.oldest} : kWire;
   if (speaks_older) {
     LogInfo("the server is of an older release: the robot speaks as that does");

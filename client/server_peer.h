@@ -21,7 +21,7 @@
 namespace cacheinf {
 
 // Throws InputError if no server can exist at a configured address, or its link cannot be emulated
-// as configured. Looks for none, and is quick.
+// as configured. Does not look for servers, so it is quick.
 void CheckServerLink(const ServerLinkConfig& config);
 
 // Gives a link to a server, or null while there is none. Never waits.
@@ -37,14 +37,14 @@ class ServerPeer {
  public:
   // `connect` takes the place of the configured addresses, as for servers within the process.
   // Throws InputError if no such server can exist. The clock must outlive this. Given a seed
-  // `by_hand`, no thread pumps the channels, but the owner by Pump, and nothing is random.
+  // `by_hand`, the owner pumps the channels by Pump, instead of a thread, and nothing is random.
   ServerPeer(const ServerLinkConfig& config, const Graph& graph, const Clock& clock,
              ConnectToServers connect = {}, std::optional<uint64_t> by_hand = {});
   ~ServerPeer();  // says goodbye
 
   // Call between frames. Returns a new connection or null; never waits. Calls `let_go` if the
-  // server has been lost or must make place for another: what refers to its connection must go
-  // then.
+  // server has been lost or must give way to another: everything that refers to its connection must
+  // go then.
   ServerConnection* Poll(const std::function<void()>& let_go = {});
 
   // Why no server can take frames, in one sentence; empty if one can, or nothing is known.
@@ -58,7 +58,8 @@ class ServerPeer {
 
   bool Pump();
 
-  // Of the current connection; the bytes on the wire are of those that have ended, too.
+  // Statistics of the current connection; the bytes on the wire include connections that have
+  // ended.
   std::optional<ChannelStatistics> statistics() const;
 
  private:
@@ -85,11 +86,12 @@ class ServerPeer {
   const bool is_by_hand_;
   std::vector<std::unique_ptr<Server>> servers_;
   Server* current_ = nullptr;
-  std::chrono::nanoseconds later_ones_from_;   // when one that is not the first may be taken
-  bool must_change_ = false;                   // a better one is ready
-  bool has_new_schedule_ = false;              // of the current server
-  uint64_t past_sent_bytes_ = 0;               // by connections that have ended
-  uint64_t past_received_bytes_ = 0;           // likewise
+  std::chrono::nanoseconds
+      later_ones_from_;               // from when on a server that is not the first may be taken
+  bool must_change_ = false;          // a better one is ready
+  bool has_new_schedule_ = false;     // of the current server
+  uint64_t past_sent_bytes_ = 0;      // by connections that have ended
+  uint64_t past_received_bytes_ = 0;  // likewise
   std::optional<message::Settings> settings_;  // to ask for schedules with
   std::string robot_profile_;
 };

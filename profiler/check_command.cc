@@ -120,7 +120,7 @@ std::string InputsText(const Graph& graph) {
   return text;
 }
 
-// Whose names classes have.
+// Says where the names of classes come from.
 std::string NamesText(const DecoderConfig& decoder, const ModelNotes& notes) {
   if (const size_t count = decoder.ReadClassNames().size(); count > 0) {
     return fmt::format("{} names, of decoder.class_names", count);

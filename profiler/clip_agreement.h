@@ -17,11 +17,11 @@ namespace cacheinf {
 // Generated shapes say nothing about what a camera sees.
 bool ShowsAgreement(const FittedClip& clip);
 
-// Fills in what the profile says of agreement with dense answers, from the clips that show it: of
-// its codecs (plan_trial.h), and of the robot's cache under these settings, frame by frame with
-// the refresh after each. Takes about so many seconds, unless all frames are judged before; but
-// judges some frames of each clip. `go_on` hears the seconds left; returning false ends it.
-// REQUIRES: a clip that shows it, and settings that fit the model.
+// Fills in the profile's agreements with dense answers, from the clips that show them: those of its
+// codecs (plan_trial.h), and of the robot's cache under these settings, frame by frame with the
+// refresh after each. Takes about so many seconds, unless all frames are judged earlier; but judges
+// some frames of each clip. `go_on` hears the seconds left; returning false ends it. REQUIRES: a
+// clip that shows it, and settings that fit the model.
 void JudgeOnClips(const std::shared_ptr<const CompiledModel>& model, const SharedSettings& settings,
                   const DecoderConfig& decoder, const std::vector<FittedClip>& clips,
                   double seconds, const Clock& clock,

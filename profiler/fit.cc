@@ -11,7 +11,7 @@
 namespace cacheinf {
 namespace {
 
-// Ends of bins; those of 0 and 1 hold nothing else.
+// Ends of bins; the bins of 0 and 1 hold nothing else.
 constexpr std::array kBinEnds = {0.0,  0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15,  0.2,
                                  0.25, 0.3,   0.4,  0.5,  0.6,   0.7,  0.8,   0.9, 0.999, 1.0};
 

@@ -27,7 +27,8 @@ struct FittedClip {
 };
 
 // Reads the first frames of a source (frame_source.h), all of the first one's size. Throws
-// InputError if there are too few to follow a change (kLeastClipFrames), or the model takes none.
+// InputError if there are too few frames to follow a change (kLeastClipFrames), or the model takes
+// none of them.
 inline constexpr int kLeastClipFrames = 8;
 FittedClip ReadClip(const std::string& source, const Graph& graph, int frames, const Clock& clock);
 

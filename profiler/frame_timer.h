@@ -19,7 +19,7 @@
 namespace cacheinf {
 
 // What a frame took. Operators' times add up to the frame's: the first that runs includes taking in
-// the picture, the last whatever follows it.
+// the picture, and the last includes all that follows it.
 struct TimedFrame {
   FrameDecision::Kind kind = FrameDecision::Kind::kWhole;
   ChangedWork done;            // not for kWhole
@@ -48,11 +48,11 @@ class FrameTimer {
   void BeginClip(const Rectangle& place_of_frames);
 
   // Executes the next frame. The pixels of `more`, a mask of the picture, count as changed, too:
-  // every operator computes and stores what lies over them.
+  // every operator computes and stores the pixels over them.
   TimedFrame Next(const PictureView& picture, const Mask* more = nullptr);
 
   // Executes the last frame again, with only `more` counting as changed: every operator computes
-  // and stores what lies over it. REQUIRES: its picture still exists.
+  // and stores the pixels over it. REQUIRES: its picture still exists.
   TimedFrame Repeat(const Mask& more);
 
   // Does the refresh due after the frame; nothing if none is due.

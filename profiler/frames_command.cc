@@ -29,7 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a source of any length: every frame up to twice `count`, then every second one, and so on.
+// Takes frames from a source of any length: every frame up to twice `count`, then every second one,
+// and so on.
 std::vector<Frame> SpreadFrames(const std::string& source, size_t count) {
   const SteadyClock clock;
   const std::unique_ptr<FrameSource> opened = OpenSource(source, clock);
@@ -53,7 +54,7 @@ std::vector<Frame> SpreadFrames(const std::string& source, size_t count) {
   return some;
 }
 
-// What comes before the network's own first operator, the network's input as the only output.
+// The operators before the network's own first one, with the network's input as the only output.
 Graph BeginningOf(const RobotConfig& config) {
   Graph graph = LoadNetwork(config, /*has_tensors=*/false);
   if (graph.picture.width != 0) {

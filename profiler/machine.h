@@ -23,7 +23,7 @@ struct Machine {
   std::string cpu;
   int logical_cores = 0;   // all of the machine
   int usable_cores = 0;    // that this process may run on
-  double cpu_quota = 0.0;  // cores' worth of time a control group grants; 0: no limit
+  double cpu_quota = 0.0;  // cores' worth of time that a control group grants; 0: no limit
   std::vector<CpuCache> caches;
   std::vector<std::string> simd_targets;  // best first
   int64_t memory_bytes = 0;

@@ -33,7 +33,7 @@ constexpr std::array<size_t, 6> kFrameSteps = {1, 2, 1, 4, 1, 8};
 constexpr std::array kMadeShares = {0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0};
 constexpr std::array kRefreshedShares = {0.06, 0.125, 0.25, 0.5, 1.0};
 constexpr double kTimeForSlices = 0.15;  // of a round
-// Of a round's whole frames, from each other and from those of all rounds.
+// How far a round's whole frames may differ from each other and from those of all rounds.
 constexpr double kMostDisturbance = 0.2;
 // Samples beyond this share of the picture leave nothing to assume.
 constexpr double kAllButDense = 0.9;
@@ -226,7 +226,7 @@ class Sampler {
       TimedFrame frame = timer_.Next(picture);
       work.push_back(frame.work());
       if (frame.kind == FrameDecision::Kind::kChanged) round->changed.push_back(std::move(frame));
-      if (i + 1 == stretch.count) break;  // what changed is still to be examined
+      if (i + 1 == stretch.count) break;  // the changes are yet to be examined
       std::optional<TimedFrame> refresh = timer_.Refresh(picture);
       if (refresh && refresh->kind == FrameDecision::Kind::kRefresh) {
         round->refreshes.push_back(std::move(*refresh));
@@ -310,7 +310,7 @@ class Sampler {
     }
   }
 
-  // `seen`: the frames, each with the one before it, of which the network sees the decoded pictures
+  // `seen`: frames, each with the one before it, for which the network sees the decoded pictures
   // too. That takes longer than all coding, so the qualities of a codec share a stretch.
   void SampleCodec(const Stretch& stretch, const std::vector<double>& work, const Range& seen,
                    CodecSamples* samples) {
@@ -439,8 +439,8 @@ void FitOperator(const std::vector<Round>& rounds, size_t id, size_t stem_size,
   }
   const bool has_all = std::ranges::any_of(
       active, [](const Curve::Point& sample) { return sample.x > kAllButDense; });
-  // No work computes nothing and, unless samples say otherwise, all work computes all. Not so in a
-  // stem, which follows every byte.
+  // No work computes nothing and, unless samples say otherwise, all work computes all. A stem is an
+  // exception: it follows every byte.
   for (auto* const samples : {&active, &news_samples}) {
     if (id >= stem_size || samples == &news_samples) samples->push_back({0.0, 0.0});
     if (!has_all) samples->push_back({1.0, 1.0});
@@ -556,7 +556,7 @@ Profile Fitted(const Sampler& sampler, const Measurement& measurement) {
 Profile Measure(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
                 const Measurement& measurement, const Clock& clock) {
   Measurement steady = measurement;
-  // Frames that rest or are due to be whole would tell nothing.
+  // Frames that rest or are due to be whole would show nothing.
   steady.settings.cache.most_work = 0;
   steady.settings.cache.flush = 0;
   Sampler sampler(std::move(graph), std::move(backend), steady, clock);

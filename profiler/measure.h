@@ -17,7 +17,7 @@
 namespace cacheinf {
 
 struct Measurement {
-  Profile heading;  // what it is of: side, model, machine, build …
+  Profile heading;  // what the profile is of: side, model, machine, build …
   SharedSettings settings;
   std::vector<std::string> codecs;  // of pictures; those that this machine lacks are left out
   double seconds = 60;              // longer only if a few frames take longer
@@ -34,9 +34,9 @@ struct Measurement {
 // related to its whole frames; rounds that a busy machine disturbed do not count. The last quarter
 // of every clip is held out and says how well times are predicted.
 //
-// Returns the heading, with what is measured. Throws InputError if the settings do not fit the
-// model. REQUIRES: a validated graph that takes pictures, with its schemes chosen, and at least one
-// clip.
+// Returns the heading, with the measurements filled in. Throws InputError if the settings do not
+// fit the model. REQUIRES: a validated graph that takes pictures, with its schemes chosen, and at
+// least one clip.
 Profile Measure(std::shared_ptr<const Graph> graph, std::unique_ptr<Backend> backend,
                 const Measurement& measurement, const Clock& clock);
 

@@ -26,7 +26,7 @@ constexpr int kFewestRounds = 3;
 constexpr int kMostRounds = 15;
 constexpr std::chrono::milliseconds kEnoughTime{60};  // for a layer, after kFewestRounds
 
-// Of tiles.
+// For tiles.
 constexpr std::chrono::milliseconds kEnoughTimeOfTiles{10};  // for a count
 constexpr int kSmallestPart = 32;                            // 1/32 of all rows
 constexpr int kLaunchesInARow = 16;                          // go to a device as one graph
@@ -123,10 +123,10 @@ class LayerUnderTest {
   }
 
   double Time(size_t way, Range rows) const {
-    RowsOfOperators plan(2);
-    plan[way] = rows;
+    RowsOfOperators of_both(2);
+    of_both[way] = rows;
     const auto start = clock_.Now();
-    for (int i = 0; i < repeats_; ++i) state_.Run(plan);
+    for (int i = 0; i < repeats_; ++i) state_.Run(of_both);
     WaitFor(state_.view(state_.graph().outputs[way]));
     return Milliseconds(clock_.Now() - start) / repeats_;
   }
@@ -148,8 +148,8 @@ class LayerUnderTest {
   mutable ModelState state_;
 };
 
-// Returns how many counts, from the first on, to give to the first of two ways and the rest to the
-// second, so that the sum of each count's time over its faster way's is least.
+// Returns how many counts, from the first on, go to the first of two ways; the rest go to the
+// second. This minimises the sum of each count's time over that of its faster way.
 int FirstOnesFor(const std::vector<std::array<double, 2>>& times_ms) {
   double least = std::numeric_limits<double>::infinity();
   int best = 0;
@@ -258,18 +258,18 @@ SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const
   return known;
 }
 
-SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times) {
+Schemes FasterSchemes(const Graph& graph, const SchemeTimes& times) {
   std::map<std::string_view, const LayerTimes*> known;
   for (const LayerTimes& layer : times) known.emplace(layer.layer, &layer);
-  SchemePlan plan;
+  Schemes schemes;
   for (const Operator& op : graph.operators) {
-    plan.push_back(Scheme::kDirect);
+    schemes.push_back(Scheme::kDirect);
     if (!WinogradApplies(graph, op)) continue;
     const auto found = known.find(LayerText(graph, op));
     if (found == known.end() || found->second->winograd_ms >= found->second->direct_ms) continue;
-    plan.back() = Scheme::kWinograd;
+    schemes.back() = Scheme::kWinograd;
   }
-  return plan;
+  return schemes;
 }
 
 int TilesToMeasure(const Graph& graph, const TileChoice& known) {

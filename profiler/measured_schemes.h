@@ -13,7 +13,7 @@
 #include "common/model/graph/schemes.h"
 
 // Which scheme is faster for each convolution, and up to how many active pixels a GPU takes small
-// tiles, which changes no bit.
+// tiles (tiles change no bit).
 
 namespace cacheinf {
 
@@ -22,7 +22,7 @@ namespace cacheinf {
 std::string LayerText(const Graph& graph, const Operator& op);
 
 // 16 hexadecimal digits that depend on the kinds, output shapes and order of the operators, and on
-// LayerText where Winograd applies. Times do not depend on weights, nor does this.
+// LayerText where Winograd applies. Neither times nor this depend on weights.
 std::string ModelDigest(const Graph& graph);
 
 struct LayerTimes {
@@ -43,13 +43,13 @@ struct Measuring {
 };
 
 // Times every distinct layer where Winograd applies, by both schemes in turn, on the CPU, on
-// synthetic numbers with all pixels active; keeps medians. Does not time again what is in `known`,
+// synthetic numbers with all pixels active; keeps medians. Does not time layers in `known` again,
 // and leaves out layers for which the budget has no time.
 SchemeTimes MeasureSchemes(const Graph& graph, const Measuring& measuring, const Clock& clock,
                            SchemeTimes known = {});
 
 // The faster scheme of every measured layer; kDirect for the others.
-SchemePlan FasterSchemes(const Graph& graph, const SchemeTimes& times);
+Schemes FasterSchemes(const Graph& graph, const SchemeTimes& times);
 
 // How many distinct layers MeasureSchemes would time.
 int LayersToMeasure(const Graph& graph, const SchemeTimes& known = {});

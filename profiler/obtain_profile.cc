@@ -48,8 +48,8 @@ std::vector<int> WinogradLayersOf(const Graph& graph) {
   return layers;
 }
 
-// What convolutions put out that no other convolution depends on. What may follow, an argmax, say,
-// hides by how much it differs.
+// The outputs of convolutions on which no other convolution depends. Later operators (an argmax,
+// say) would hide how much these differ.
 std::vector<ValueId> LastConvolutions(const Graph& graph) {
   std::vector<bool> is_read(graph.values.size());  // by a convolution, at last
   std::vector<ValueId> last;
@@ -70,7 +70,7 @@ std::optional<double> WinogradDifference(const ProfileRequest& request, const Fi
   Graph by_winograd = *request.graph;
   by_winograd.outputs = LastConvolutions(by_winograd);
   Graph direct = by_winograd;
-  SetSchemes(direct, SchemePlan(direct.operators.size(), Scheme::kDirect));
+  SetSchemes(direct, Schemes(direct.operators.size(), Scheme::kDirect));
   FrameDecision whole;
   whole.kind = FrameDecision::Kind::kWhole;
   const auto answered = [&](Graph graph) {
@@ -145,7 +145,7 @@ Sampled SampledOf(const Profile& profile) {
   return {TextOf(json), seconds};
 }
 
-// What makes a measurement another one, however long it takes.
+// Everything that makes two measurements different, except for how long they took.
 std::string KeyOf(const Profile& profile) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {}", NameOf(profile.side), profile.model_checksum,
                      profile.settings, SampledOf(profile).what, profile.machine_fingerprint,
@@ -175,7 +175,7 @@ std::optional<Profile> Known(const fs::path& file, const Profile& heading) {
   return std::nullopt;
 }
 
-// False if they are so, or unknown.
+// Returns false if they already are, or are unknown.
 bool SetWatts(const std::vector<double>& watts, Profile* profile) {
   if (watts.empty()) return false;
   const std::array before = {profile->computing_watts, profile->sending_watts,

@@ -38,7 +38,7 @@ struct ProfileRequest {
   double seconds = 60;
   // See Measurement.
   std::function<void(const ModelState& state)> read_answer = {};
-  // Reads answers, so that a robot's clips show what is said of agreement; none: it is not.
+  // Reads answers, so that a robot's clips show agreement; none: they do not.
   std::optional<DecoderConfig> decoder = {};
 };
 

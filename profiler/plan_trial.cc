@@ -15,7 +15,7 @@
 namespace cacheinf {
 namespace {
 
-// Of the share, once enough is known.
+// The part of the share that is spent once enough is known.
 constexpr double kLater = 0.5;
 
 }  // namespace
@@ -118,7 +118,7 @@ void PlanTrial::BeginCandidate() {
               {smaller->pixels.data(), format.width, format.height, format.channels});
 }
 
-// Codes one more picture and, after the last, begins to answer what came out of it.
+// Codes one more picture and, after the last, begins to answer the picture that came out.
 void PlanTrial::Code(const PictureCodec& codec) {
   try {
     if (!coding_) {

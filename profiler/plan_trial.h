@@ -31,12 +31,12 @@ struct PlanAgreement {
 };
 
 // Finds out what codecs and smaller models cost in agreement, on frames as they come, in small
-// steps that fit between them. In rounds: takes a few frames in a row, answers the last one
-// densely, and then, for one codec after the other, what a server would see of it at the end of a
-// stream of them, and by one smaller model after the other the frame itself. So one dense answer
+// steps that fit between them. Each round takes a few frames in a row and answers the last one
+// densely. Then, for one codec after the other, it answers what a server would see of that frame at
+// the end of a stream of them; and each smaller model answers the frame itself. So one dense answer
 // serves all, and all are judged by the same pictures.
 //
-// A round begins once frames have saved what it costs: the given share of a dense run each, until
+// A round begins once frames have saved its cost: each saves the given share of a dense run until
 // every plan has been judged by kEnough pictures, then half of that, as scenes change. The first
 // round is on credit. A picture with nothing to compare, in either answer, says nothing.
 //
@@ -45,7 +45,7 @@ class PlanTrial {
  public:
   static constexpr double kUsualShare = 0.05;
   static constexpr int64_t kEnough = 8;
-  // Of a round. A video's first pictures are better than those that follow.
+  // Frames of a round. A video's first pictures are better than later ones.
   static constexpr size_t kFramesInARow = 8;
 
   // Judges the codecs in this order in every round, except for lossless ones, which lose nothing,
@@ -62,7 +62,7 @@ class PlanTrial {
              const PictureFit* fit = nullptr);
 
   // Runs one stage of a network, or codes one picture. Returns false if there is nothing to do
-  // before further frames. Any frame of the robot may come between two steps.
+  // until more frames come. Any frame of the robot may come between two steps.
   bool Step();
 
   // Returns each result once, as soon as it is there.

@@ -35,7 +35,8 @@ constexpr double kCodingMsPerByte = 2.5e-6;
 constexpr double kHeaderBytes = 40;
 constexpr double kDecidingMsPerPixel = 1e-6;
 
-// Of one pixel, where nothing changes and where all does. The first whose name fits counts.
+// Figures for one pixel, where nothing changes and where everything does. The first entry with a
+// name that fits counts.
 struct RoughCodec {
   const char* begin;  // of its name
   double still_bytes;

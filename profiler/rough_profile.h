@@ -10,18 +10,18 @@
 
 namespace cacheinf {
 
-// Returns what a whole frame takes: the fastest of a few, of which the first does not count.
-// REQUIRES: a model that takes pictures.
+// Returns the time of a whole frame: the fastest of a few, not counting the first. REQUIRES: a
+// model that takes pictures.
 double TimeDenseFrame(const std::shared_ptr<const CompiledModel>& model, const Clock& clock);
 
-// Returns what the request's profile may be like, until it is measured: a whole frame's time,
-// shared out to operators by what they compute, its answer, and tables of what codecs take. The
-// model is the request's graph, compiled for its backend.
+// Returns a guess at the request's profile, until it is measured: a whole frame's time, shared out
+// among operators by what they compute, its answer, and tables of what codecs take. The model is
+// the request's graph, compiled for its backend.
 Profile RoughProfile(const ProfileRequest& request,
                      const std::shared_ptr<const CompiledModel>& model, const Clock& clock);
 
-// Returns what a server's profile may be like, until it is measured: the robot's, on a machine as
-// much faster or slower as a whole frame of `dense_ms` is.
+// Returns a guess at a server's profile, until it is measured: the robot's, scaled so that a whole
+// frame takes `dense_ms`.
 Profile RoughServerProfile(const Profile& robot, double dense_ms);
 
 }  // namespace cacheinf

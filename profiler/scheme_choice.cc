@@ -26,9 +26,9 @@ namespace {
 template <typename Layers>
 struct Kind {
   const char* name;
-  const char* otherwise;  // what becomes of layers that there was no time for
+  const char* otherwise;  // what happens to layers for which there was no time
   Layers MeasuredLayers::*part;
-  std::string variant;  // of what is measured, in the file's name
+  std::string variant;  // names what is measured, in the file's name
   std::function<int(const Layers& known)> count_unknown;
   std::function<Layers(const Measuring& measuring, Layers known)> measure;
 };
@@ -57,7 +57,7 @@ Layers Measure(const Kind<Layers>& kind, int threads, const Clock& clock,
   return known;
 }
 
-// What was measured before, and what is now.
+// Earlier measurements, and new ones.
 template <typename Layers>
 Layers Measured(const Kind<Layers>& kind, const Graph& graph, int threads, const Clock& clock,
                 const std::atomic<bool>& stop) {
@@ -145,10 +145,10 @@ NamedSchemes SchemesOf(const Graph& graph) {
 }
 
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
-  SchemePlan plan;
+  Schemes chosen;
   size_t next = 0;
   for (const Operator& op : graph.operators) {
-    plan.push_back(Scheme::kDirect);
+    chosen.push_back(Scheme::kDirect);
     if (op.As<op::Conv>() == nullptr) continue;
     if (next == schemes.size()) {
       throw InputError(fmt::format("there are schemes for {} convolutions, but the model has more",
@@ -159,13 +159,13 @@ void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph) {
       throw InputError(fmt::format(
           "there is a scheme for convolution '{}' where the model has '{}'", named.layer, op.name));
     }
-    plan.back() = named.scheme;
+    chosen.back() = named.scheme;
   }
   if (next < schemes.size()) {
     throw InputError(fmt::format("there are schemes for {} convolutions, but the model has {}",
                                  schemes.size(), next));
   }
-  SetSchemes(graph, plan);
+  SetSchemes(graph, chosen);
 }
 
 }  // namespace cacheinf

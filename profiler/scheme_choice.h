@@ -21,13 +21,14 @@ namespace cacheinf {
 void ChooseSchemes(const RobotConfig& config, int threads, const Clock& clock,
                    const std::atomic<bool>& stop, Graph& graph);
 
-// Sets the scheme of every convolution to what is fastest on this processor. Measures and stores as
+// Sets every convolution's scheme to the fastest on this processor. Measures and stores as
 // ChooseSchemes does.
 void ChooseFastestSchemes(int threads, const Clock& clock, const std::atomic<bool>& stop,
                           Graph& graph);
 
-// Sets for every convolution up to how many active pixels small tiles are faster on this GPU, which
-// `make_backend` opens. Measures and stores as ChooseSchemes does, for each precision apart.
+// Sets, for every convolution, up to how many active pixels small tiles are faster on this GPU,
+// which `make_backend` opens. Measures and stores as ChooseSchemes does, separately for each
+// precision.
 void ChooseTiles(RobotConfig::Backend backend, int threads,
                  const std::function<std::unique_ptr<Backend>()>& make_backend, const Clock& clock,
                  const std::atomic<bool>& stop, Graph& graph);
@@ -43,7 +44,7 @@ using NamedSchemes = std::vector<NamedScheme>;
 
 NamedSchemes SchemesOf(const Graph& graph);
 
-// Sets these schemes whatever is configured. Throws InputError if the graph's convolutions differ
+// Sets these schemes, whatever is configured. Throws InputError if the graph's convolutions differ
 // in name or number, or one cannot use its scheme.
 void SetNamedSchemes(const NamedSchemes& schemes, Graph& graph);
 

@@ -28,7 +28,7 @@ struct MeasuredLayers {
 
 std::filesystem::path SchemeFile(const std::filesystem::path& folder, const SchemeKey& key);
 
-// None if there is no such file. Logs a line and returns none if it is damaged or of another key.
+// None if there is no such file. Logs a line and returns none if it is damaged or has another key.
 std::optional<MeasuredLayers> ReadSchemeFile(const std::filesystem::path& path,
                                              const SchemeKey& key);
 

@@ -13,7 +13,7 @@
 
 namespace cacheinf {
 
-// What a value's pixels take to cross, scaled to all of its rows.
+// What it takes for a value's pixels to cross, scaled to all of its rows.
 struct CodedSlice {
   double share = 0;  // of its pixels
   double bytes = 0;

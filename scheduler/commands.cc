@@ -31,7 +31,7 @@
 namespace cacheinf {
 namespace {
 
-// What is solved is written so often, for --resume after a death.
+// Solved buckets are written this often, for --resume after a crash.
 constexpr std::chrono::seconds kKeepEvery(2);
 
 struct ProfileOptions {
@@ -59,7 +59,7 @@ struct ProfileOptions {
   Profile Server() const { return SlowedDown(LoadProfile(server), server_slowdown); }
 };
 
-// A schedule, and perhaps the profiles that it is to be of.
+// A schedule, and perhaps the profiles that it should be of.
 struct ScheduleOptions {
   std::filesystem::path schedule;
   ProfileOptions profiles;
@@ -86,7 +86,7 @@ struct ScheduleOptions {
   }
 };
 
-// The situation that a plan is asked for.
+// The situation for which a plan is asked.
 struct SituationOptions {
   std::optional<double> mbit;
   double robot_work = 0.2;
@@ -116,7 +116,7 @@ bool IsKeptIn(const std::filesystem::path& path) {
   return !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
 }
 
-// A death leaves the file as it was before, or whole.
+// After a crash the file is as it was before, or whole.
 void Replace(const std::filesystem::path& path, const std::string& text) {
   if (!IsKeptIn(path)) return WriteFile(path, text);
   const std::string_view all = text;
@@ -196,7 +196,7 @@ struct SolveCommand {
     return schedule;
   }
 
-  // What is given must be what it was begun with; all else is.
+  // Options that are given must be those that it was begun with; the others are.
   void CheckGoesOn(const Schedule& begun, const Schedule& asked) const {
     const auto check = [&](const char* option, bool is_same) {
       if (is_same || command->count(option) == 0) return;

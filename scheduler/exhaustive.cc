@@ -54,7 +54,7 @@ class BranchAndBound {
   // A lower bound: operators from `first` on are shared at will, as if nothing had to cross.
   double LeastEndMs(const CostModel::Progress& begin, int first) const {
     std::vector<Work> rest(least_.begin() + first, least_.end());
-    // First move to the robot what gains least on the server.
+    // First move to the robot the operators that gain least on the server.
     std::ranges::sort(rest, [](const Work& a, const Work& b) {
       return a.robot_ms * b.server_ms < b.robot_ms * a.server_ms;
     });
@@ -63,7 +63,7 @@ class BranchAndBound {
     for (const Work& work : rest) server_ms += work.server_ms;
     for (const Work& work : rest) {
       if (robot_ms >= server_ms) break;
-      // Move as much of it as lets both end at once.
+      // Move so much of it that both end at once.
       const double both_ms = work.robot_ms + work.server_ms;
       const double share = both_ms > 0 ? std::min(1.0, (server_ms - robot_ms) / both_ms) : 1.0;
       robot_ms += share * work.robot_ms;

@@ -14,7 +14,7 @@ namespace cacheinf {
 // the file, if it is damaged.
 std::vector<double> LoadLinkTrace(const std::filesystem::path& path, double mean_mbit);
 
-// What one planner's frames take along a trace.
+// What frames take along a trace under one planner.
 struct FollowedLink {
   std::string planner;
   double mean_ms = 0;  // latencies, as in the next two

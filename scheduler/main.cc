@@ -4,7 +4,7 @@
 #include "common/base/program.h"
 #include "scheduler/commands.h"
 
-// Finds the best plan for every situation from what everything costs.
+// Finds the best plan for every situation, from measured costs.
 
 namespace {
 

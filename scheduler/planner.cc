@@ -36,8 +36,8 @@ Plan SingleCut(const CostModel& model, bool keeps) {
 
 std::string KindOf(const std::string& codec) { return codec.substr(0, codec.find(':')); }
 
-// Without a link, plans the robot alone. By latency alone the worst quality of a codec would win
-// everywhere, so only the first of each kind counts, which is the usual one.
+// Without a link, plans the robot alone. By latency alone the worst quality of a codec would always
+// win, so only the first of each kind counts, which is the usual quality.
 class RemotePlanner : public Planner {
  public:
   Plan Solve(const CostModel& model, const SolveOptions&) override {

@@ -41,8 +41,8 @@ class ScheduleSolver {
            (options_.time_limit_s > 0 && spent.count() > options_.time_limit_s);
   }
 
-  // One thread solves all buckets of a bandwidth, in order, so that what they learn from each other
-  // depends on no other thread.
+  // One thread solves all buckets of a bandwidth, in order, so that what buckets learn from each
+  // other depends on no other thread.
   void SolveColumns() {
     try {
       const std::unique_ptr<Planner> planner = MakePlanner(schedule_.planner);

@@ -240,7 +240,7 @@ struct LogScale {
                        : at_least;
   }
 
-  // Its ends, and what is 1, 2 or 5 times a power of ten and not too near to them.
+  // Its ends, and numbers that are 1, 2 or 5 times a power of ten and not too near to them.
   std::vector<double> Ticks() const {
     constexpr double kApart = 24;  // pixels
     std::vector<double> ticks = {least};

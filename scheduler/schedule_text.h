@@ -27,7 +27,7 @@ struct PlannedBy {
   Plan plan;
 };
 
-// Says for each of the plans by which options of cacheinf-robot run it is followed.
+// Says, for each plan, which options of cacheinf-robot run follow it.
 std::string HowToFollow(const std::vector<Plan>& plans, const Profile& profile);
 
 // Shows the plans side by side, fastest first, says in one sentence why the first wins, and how to

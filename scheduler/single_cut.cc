@@ -121,7 +121,7 @@ Plan MinimumCut(const CostModel& model, bool keeps) {
     if (share == before) continue;
     before = share;
     // Cuts stand behind kept values, which may be missing where the server's part does not end the
-    // order. Who owns values that are not kept matters to no row.
+    // order. Ownership of values that are not kept affects no row.
     int after = id - 1;
     while (after >= 0 && !operators[after].is_kept) --after;
     if (!plan.cuts.empty() && plan.cuts.back().after == after) plan.cuts.pop_back();

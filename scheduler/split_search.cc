@@ -121,7 +121,7 @@ class SplitSearch {
       SplitSearch* search = nullptr;
 
       pagmo::vector_double fitness(const pagmo::vector_double& genes) const {
-        // An infinite latency is no number to compute with.
+        // One cannot compute with an infinite latency.
         return {std::min(1e12, search->Try(search->Decode(genes)))};
       }
       std::pair<pagmo::vector_double, pagmo::vector_double> get_bounds() const {
@@ -330,7 +330,8 @@ Plan SearchSplits(const CostModel& model, bool keeps, const SolveOptions& option
   std::vector<std::pair<double, Cuts>> ranked;
   for (const Cuts& cuts : starts) ranked.emplace_back(search.Try(cuts), cuts);
   std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
-  // Several short evolutions reach more places than a long one, most of all those without hints.
+  // Several short evolutions reach more places than a long one, especially evolutions without
+  // hints.
   std::vector<Cuts> polished = {ranked.front().second, search.BestOfCoarse(trials / 8)};
   for (int i = 0; i < kEvolutions; ++i) {
     polished.push_back(

@@ -31,11 +31,11 @@ namespace {
 
 constexpr double kSecondsToMeasure = 20;
 constexpr std::chrono::milliseconds kLookForStop(20);
-// Without a served frame.
+// Time without a served frame.
 constexpr std::chrono::milliseconds kQuiet(500);
 constexpr std::chrono::seconds kLongestPutOff(60);
 constexpr double kMostSecondsToSolve = 600;  // where frames leave little time
-// Robots look at more plans than the nearest, so fewer steps do than in the tool.
+// Robots look at more plans than the nearest, so fewer steps are enough than in the tool.
 constexpr size_t kBandwidths = 8;
 constexpr size_t kShares = 6;
 
@@ -44,7 +44,7 @@ constexpr ptrdiff_t kMostLeft = 8;  // orders that nobody waits for
 constexpr ptrdiff_t kMostLeftOfKey = 2;
 constexpr char kScheduleEnding[] = ".schedule.json";
 
-// Of a robot's key, from here to its end.
+// Counts time as measuring time of a robot's key, from its construction to its end.
 class TimeSpent {
  public:
   TimeSpent(RobotAccounts& accounts, const std::string& key, const Clock& clock)
@@ -94,14 +94,14 @@ bool TryToKeep(const std::filesystem::path& file, const std::string& text) {
   }
 }
 
-// From it a robot chooses among being alone and all codecs; nothing is solved.
+// With it a robot chooses between being alone and all codecs; nothing is solved.
 std::string RoughSchedule(const Profile& robot, const Profile& server) {
   Schedule schedule = MakeSchedule(robot, server, 1, 1);
   schedule.buckets.front().is_solved = true;
   return ToJsonText(schedule);
 }
 
-// On a thread to which a busy processor gives a tenth of what it gives to frames: else they would
+// Solves on a thread that gets a tenth of what frames get from a busy processor: else frames would
 // take twice as long meanwhile.
 bool SolveBesideFrames(const Profile& robot, const Profile& server, const SolverOptions& options,
                        Schedule& schedule) {
@@ -187,7 +187,7 @@ std::string ScheduleMaker::Make(const std::shared_ptr<const CompiledModel>& mode
   return asked->made.get();
 }
 
-// Times it for the first robot, while nothing else is measured.
+// Measures it for the first robot, while nothing else is measured.
 double ScheduleMaker::DenseMs(const Order& order) {
   const std::string model = order.profile_file.string();
   {
@@ -221,7 +221,7 @@ std::shared_ptr<ScheduleMaker::Order> ScheduleMaker::Ask(Order order) {
   return pending_.emplace_back(std::make_shared<Order>(std::move(order)));
 }
 
-// Drops the oldest of those that nobody waits for, if they are too many.
+// Drops the oldest orders that nobody waits for, if there are too many.
 void ScheduleMaker::LetGo(const Order& left) {
   const std::lock_guard lock(mutex_);
   const auto place =
@@ -294,7 +294,7 @@ std::string ScheduleMaker::Finish(const Order& order) {
   return text;
 }
 
-// Robots can ask for any number of them.
+// Robots can ask for any number of schedules.
 void ScheduleMaker::RemoveOldSchedules() const {
   std::multimap<std::filesystem::file_time_type, std::filesystem::path> schedules;
   std::error_code error;

@@ -20,11 +20,11 @@
 
 namespace cacheinf {
 
-// Makes schedules for robots: at once a rough one, whose figures are the robot's profile and a few
-// frames here; then it measures what the model costs on this machine, and solves. Keeps profiles
-// and schedules in a folder, so that nothing is measured or solved twice. What a robot asks for is
-// made, also if it leaves: it finds it when it is back, or the next one does. Of what nobody waits
-// for any more, only the last few are.
+// Makes schedules for robots: at once a rough one, from the robot's profile and a few frames here;
+// then it measures what the model costs on this machine, and solves. Keeps profiles and schedules
+// in a folder, so that nothing is measured or solved twice. Even if a robot leaves, its schedule is
+// made, and waits for this robot or the next one. But only the last few schedules for which nobody
+// waits are made.
 class ScheduleMaker {
  public:
   // `slowdown`: the server takes this many times as long as measured. Clock and accounts must
@@ -34,17 +34,17 @@ class ScheduleMaker {
   ~ScheduleMaker();  // gives up what is not finished
 
   // Implements Session::Solve. Works for one robot after the other: times measured side by side
-  // would be worth nothing. Throws InputError, too, if robots with this key have used their time.
+  // would be worthless. Also throws InputError if robots with this key have used their time.
   std::string Make(const std::shared_ptr<const CompiledModel>& model,
                    const message::Settings& settings, const std::string& robot_profile,
                    const std::function<void(const std::string& schedule)>& send_rough,
                    const std::atomic<bool>& stop, const std::string& key = "");
 
-  // How many schedules are asked for and not made yet.
+  // How many schedules have been asked for and are not made yet.
   size_t pending() const;
 
-  // Call when frames are served. Puts off measuring for a while, which would take time from them,
-  // and they from it.
+  // Call when frames are served. Puts off measuring for a while: measuring and serving would take
+  // time from each other.
   void NoteServing() { served_at_ = clock_.Now(); }
 
  private:
@@ -66,7 +66,7 @@ class ScheduleMaker {
   RobotAccounts& accounts_;
   std::atomic<bool> stops_ = false;
   std::atomic<std::chrono::nanoseconds> served_at_{std::chrono::nanoseconds::min() / 2};
-  mutable std::mutex mutex_;                   // of what follows
+  mutable std::mutex mutex_;                   // guards what follows
   std::map<std::string, double> dense_ms_;     // by profile_file
   std::list<std::shared_ptr<Order>> pending_;  // in the order of asking
   bool is_working_ = false;

@@ -40,12 +40,12 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// A server looks for new robots, `stop` and what is prepared after 2 % of the time in which there
-// was nothing to do, within these limits.
+// An idle server looks for new robots, `stop` and what is prepared each time that its idle time has
+// grown by 2 %, within these limits.
 constexpr int kLooksPerSilence = 50;
 constexpr nanoseconds kFirstLook = milliseconds(5);
 constexpr nanoseconds kLastLook = milliseconds(50);
-// For messages of several robots, too.
+// With several robots, also for messages.
 constexpr nanoseconds kFirstLookAtMany = std::chrono::microseconds(200);
 constexpr nanoseconds kLastLookAtMany = milliseconds(5);
 constexpr nanoseconds kLastWords = milliseconds(500);  // for the last messages to leave
@@ -102,7 +102,7 @@ void WritePicture(const fs::path& folder, int64_t frame, const PictureView& pict
             {reinterpret_cast<const char*>(png.data()), png.size()});
 }
 
-// Writes one robot's pictures until one cannot be written. The robot is served all the same.
+// Writes one robot's pictures until one cannot be written. The robot is still served.
 class PictureDump {
  public:
   explicit PictureDump(fs::path folder) : folder_(std::move(folder)) {}
@@ -249,7 +249,7 @@ class Server {
     turns_.Add(guest.session);
   }
 
-  // A robot that comes again has lost its link, whether this end knows it or not.
+  // A robot that comes again has lost its link, whether or not this end knows.
   void EvictForerunners(const Session& newcomer) {
     for (Guest& guest : guests_) {
       if (&guest.session == &newcomer || guest.session.is_over()) continue;
@@ -282,7 +282,7 @@ class Server {
     computing_clock_.EndWait();
   }
 
-  // Lets go of robots that have left, or heard why they must.
+  // Lets go of robots that have left, or have heard why they must.
   void SayGoodbye() {
     const nanoseconds now = clock_.Now();
     std::erase_if(guests_, [this, now](Guest& guest) {

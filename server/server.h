@@ -14,9 +14,9 @@ namespace cacheinf {
 using AcceptRobot = std::function<std::unique_ptr<Link>()>;
 
 // Serves robots, each in its own session (common/pair/session.h). Sessions share models' weights
-// and one computing thread (turns.h). A robot for which there is no thread or memory left is told
-// so, and no other is disturbed. Ends when `stop` returns true; with config.once,
-// after the first greeted robot has left or none came in time. Returns how many were greeted.
+// and one computing thread (turns.h). If no thread or memory is left for a robot, it is told so,
+// and no other is disturbed. Ends when `stop` returns true; with config.once,
+// after the first greeted robot has left, or if none came in time. Returns how many were greeted.
 int ServeRobots(const AcceptRobot& accept, const ServerConfig& config, const Clock& clock,
                 const std::function<bool()>& stop);
 

@@ -22,7 +22,7 @@ struct ServerConfig {
   int threads = 0;     // 0: one per core
   std::string models;  // folder
   bool trust_robots = false;
-  // Of all robots with one key together.
+  // Limits for all robots with one key together.
   double robot_memory_mb = 4096;
   double robot_disk_mb = 16384;
   double robot_measuring_s = 900;  // in an hour

@@ -10,14 +10,13 @@
 
 namespace cacheinf {
 
-// Shares the computing thread of a server among its robots, by time: next is who has computed for
-// the least, and of those about level, whose answer is due first. Who has had nothing to compute
-// saves up no more than a moment.
+// Shares the computing thread of a server among its robots, by time: next comes the robot that has
+// computed for the least; among robots about level, the one whose answer is due first. A robot with
+// nothing to compute saves up no more than a moment.
 //
-// Nothing interrupts a stage. Who has one that takes so long that frames of others come too late
-// rests afterwards, until it has had no more than its share of the time that has passed. So a robot
-// whose frames take no time still gets most of them answered, although nothing may be computed
-// then.
+// Nothing interrupts a stage. A robot with a stage so long that others' frames come too late rests
+// afterwards, until it has had no more than its share of the time that has passed. So a robot with
+// quick frames still gets most of them answered, although the thread may be idle during a rest.
 class Turns {
  public:
   // The clock must outlive this.
@@ -27,8 +26,8 @@ class Turns {
   void Add(Session& session) { robots_.push_back({.session = &session}); }
   void Remove(const Session& session);
 
-  // Hears all robots, and computes a stage or a few of one. Returns whether there was anything to
-  // do.
+  // Hears all robots, and computes a stage or a few for one of them. Returns whether there was
+  // anything to do.
   bool Take();
 
  private:
@@ -37,9 +36,9 @@ class Turns {
   struct Robot {
     Session* session;
     Time used{};                         // computing
-    bool is_idle = true;                 // as it was found last
+    bool is_idle = true;                 // when last looked at
     std::optional<Time> worked_at = {};  // last
-    Time last_stages{};                  // how long those took
+    Time last_stages{};                  // how long they took
     bool has_been_tried = false;         // in this turn
   };
 
@@ -50,7 +49,7 @@ class Turns {
 
   const Clock& clock_;
   std::vector<Robot> robots_;
-  Time level_{};  // of who had the last turn, before it
+  Time level_{};  // of the robot that had the last turn, before it
 };
 
 }  // namespace cacheinf

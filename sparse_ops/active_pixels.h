@@ -41,10 +41,10 @@ enum class PixelNumbers : uint8_t { kFloats, kUnsignedBytes, kSignedBytes };
 //
 // With threshold 0 any differing bit is a change. Else the root mean square over the channels of
 // (new - old) inverse_spread[channel] must exceed the threshold; any NaN is a change. The sum of
-// squares is taken in the lanes of ops.h. Of an 8-bit map (eight_bits.h) each byte of its words
-// counts as a channel, as the float of its number, spare ones too. REQUIRES: sparse pixels, a batch
-// of one, and an output that shares no memory with an operand. (It holds the old values; a fused
-// residual in its place would have overwritten them.)
+// squares is taken in the lanes of ops.h. In an 8-bit map (eight_bits.h) each byte of its words,
+// spare bytes included, counts as a channel, as the float of its number. REQUIRES: sparse pixels, a
+// batch of one, and an output that shares no memory with an operand. (It holds the old values; a
+// fused residual in its place would have overwritten them.)
 struct ChangeTest {
   float threshold = 0.0f;
   const float* inverse_spread = nullptr;  // [channels]; may be null with threshold 0

@@ -10,9 +10,9 @@
 // 8-bit maps, and the rounding that all operators on them share.
 //
 // An 8-bit map lies in memory as a map of 32-bit words: channel c of a pixel is byte c % 4 (from
-// the lowest) of word c / 4. A view of it counts words as channels. What the last word has to spare
-// holds the zero point, so that equal maps have equal bits. Whatever only moves pixels or words is
-// that of maps of floats.
+// the lowest) of word c / 4. A view of it counts words as channels. Spare bytes of the last word
+// hold the zero point, so that equal maps have equal bits. Operators that only move pixels or words
+// are those of maps of floats.
 
 namespace cacheinf {
 
@@ -31,7 +31,7 @@ CACHEINF_HOST_DEVICE inline void SetByte(float* pixel, int c, int number) {
   reinterpret_cast<unsigned char*>(pixel)[c] = static_cast<unsigned char>(number);
 }
 
-// Fills what the pixel's last word has to spare.
+// Fills the spare bytes of the pixel's last word.
 CACHEINF_HOST_DEVICE inline void FillSpare(float* pixel, int channels, int zero_point) {
   for (int c = channels; c < WordCount(channels) * kBytesOfWord; ++c) SetByte(pixel, c, zero_point);
 }

@@ -52,7 +52,7 @@
 namespace cacheinf {
 
 // The number of the arithmetic below and in function.h. Raise it when any operator's bits change:
-// robots and servers of other numbers share no rows under the policy exact.
+// robots and servers with different numbers share no rows under the policy exact.
 inline constexpr int kArithmetic = 1;
 
 // A function of one number; kPRelu's depends on the channel as well.
@@ -162,8 +162,8 @@ struct BinaryArgs {
 // ---------------------------------------------------------------------------------------------
 // Moving numbers.
 
-// Copies element by element; the dims are the same. With `in_logical_order` only the count must be:
-// the i-th element in logical order (last dimension fastest) goes to the i-th (reshape).
+// Copies element by element; the dims are the same. With `in_logical_order` only the count must be
+// the same: the i-th element in logical order (last dimension fastest) goes to the i-th (reshape).
 struct CopyArgs {
   ConstTensorView input;
   TensorView output;
@@ -180,7 +180,7 @@ struct GatherArgs {
 
 // Element i of the output along `axis` is the input's at PlaceOf(indices[…, i, …]) along it, and at
 // the same index along all others. The indices broadcast to the output's dims. REQUIRES: the
-// input's dims are the output's but for `axis`.
+// input's dims are the output's except for `axis`.
 struct GatherElementsArgs {
   int axis = 0;
   ConstTensorView input;
@@ -188,8 +188,8 @@ struct GatherElementsArgs {
   TensorView output;
 };
 
-// The entry of a dimension of this size that an index stands for: -1 is the last, a fraction counts
-// for nothing, what lies outside is taken to the nearest entry, and NaN to the first.
+// The entry of a dimension of this size that an index stands for: -1 is the last, fractions are
+// ignored, an index outside is taken to the nearest entry, and NaN to the first.
 CACHEINF_HOST_DEVICE inline int64_t PlaceOf(float index, int64_t size) {
   const float from_start = index < 0.0f ? index + static_cast<float>(size) : index;
   if (!(from_start > 0.0f)) return 0;
@@ -280,8 +280,8 @@ struct ArgMaxArgs {
   TensorView output;
 };
 
-// The indices, as floats, of the first elements along the axis if the largest come first, of equals
-// the lower index, and NaNs last: as many as the output has entries. REQUIRES: the input has them.
+// The indices, as floats, of the first elements along the axis, as many as the output has entries:
+// the largest come first, equals by lower index, and NaNs last. REQUIRES: the input has as many.
 struct TopKArgs {
   int axis = 1;
   ConstTensorView input;
@@ -361,9 +361,9 @@ struct NonMaxSuppressionArgs {
 
 // ---------------------------------------------------------------------------------------------
 // Eight bits. Maps are those of eight_bits.h, of a batch of any size; ToSteps, FromSteps and
-// Clamped are defined there. Every operator fills what its output has to spare.
+// Clamped are defined there. Every operator fills the spare bytes of its output.
 
-// ToSteps(x). Of a map of floats.
+// ToSteps(x), for a map of floats.
 struct QuantiseArgs {
   Steps steps;
   ConstImageView input;
@@ -402,7 +402,7 @@ struct QuantConvArgs {
   Steps input_steps;
   ConstImageView input;
   // Signed bytes in words of four input channels of the group: out × words × kernel rows × kernel
-  // columns. What the last word has to spare is not read.
+  // columns. Spare bytes of the last word are not read.
   const float* weights = nullptr;
   const int* weight_zeros = nullptr;  // one per output channel; null: zeros
   const int* bias = nullptr;          // likewise
@@ -423,7 +423,7 @@ struct QuantConvArgs {
   int high = 255;
   ImageView output;
 
-  // Of rounded sums, before a residual.
+  // The steps of rounded sums, before a residual.
   const Steps& rounded_steps() const { return table == nullptr ? sum_steps : table_steps; }
 };
 
@@ -461,9 +461,9 @@ struct QuantPoolArgs {
   ImageView output;
 };
 
-// Over the last dimension: of x as 8-bit numbers, ToSteps(x, product.input_steps), what `product`
-// gives of a pixel of them. REQUIRES: a 1×1 convolution in one group that gives floats, without a
-// residual or a table. Its views are not read.
+// Over the last dimension: x becomes 8-bit numbers, ToSteps(x, product.input_steps), and the result
+// is what `product` gives for a pixel of them. REQUIRES: a 1×1 convolution in one group that gives
+// floats, without a residual or a table. Its views are not read.
 struct QuantLinearArgs {
   QuantConvArgs product;
   ConstTensorView input;

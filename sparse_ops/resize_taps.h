@@ -80,7 +80,7 @@ CACHEINF_HOST_DEVICE inline float Bounded(float x, int size) {
   return last < from_zero ? last : from_zero;
 }
 
-// x as an index. It is bounded as a float first, because it may not fit an int.
+// x as an index. x is bounded as a float first, because it may not fit an int.
 CACHEINF_HOST_DEVICE inline int Clamped(float x, int size) {
   return static_cast<int>(Bounded(x, size));
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// What operators compute, in plain numbers: all that a kernel needs of an operator's description.
+// What operators compute, in plain numbers: all that a kernel needs from an operator's description.
 // The model graph (common/model/graph.h) embeds these same structs.
 
 namespace cacheinf {

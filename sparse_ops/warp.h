@@ -36,10 +36,10 @@ constexpr int kPositionParts = 1024;
 //     mix(a, b, w) = w == 0 ? a : fma(b, w, a (1 - w))   in single precision
 //   A pixel of weight 0 is not read. So a shift by whole pixels copies bits.
 //
-// With a batch of 0 (maps without images) it touches no numbers and only finds what is out of view.
+// With a batch of 0 (maps without images) it touches no numbers, and only finds the pixels out of
+// view.
 //
 // REQUIRES: height and width below 2^20; masks as large as the maps. No maps or masks overlap.
-// large as the maps.
 struct WarpArgs {
   Interpolation interpolation = Interpolation::kBilinear;
   Homography from_of_to;  // of these maps (OfMap): to a pixel of `to`, its place in `from`

@@ -73,7 +73,7 @@ Range Clip(Range range, int size) {
 
 bool AxisWindow::Reads(int out, int in) const {
   if (out < 0 || out >= out_size || in < 0 || in >= in_size) return false;
-  // How far the tap lies behind the window's first one, for a tap that is to meet it.
+  // Whether the window has a tap at this distance behind its first one.
   const auto is_tap = [&](int64_t distance) {
     return distance >= 0 && distance % window.dilation == 0 &&
            distance / window.dilation < window.kernel;

@@ -9,9 +9,9 @@
 // multiplications. It has bits of its own, the same in every family of kernels that has it. As in
 // ops.h, with a and b the points, aa = a a, bb = b b, which are exact:
 //
-// Tiles of 4x4 pixels cut the output from row 0 and column 0. Of each tile and input channel the
-// 6x6 input pixels that it reads (outside the picture: +0) are transformed, first every column,
-// then every row, from x to
+// Tiles of 4x4 pixels cut the output from row 0 and column 0. For each tile and input channel, the
+// 6x6 input pixels that the tile reads (outside the picture: +0) are transformed, first every
+// column, then every row, from x to
 //   fma(aa bb, x0, fma(-(aa + bb), x2, x4)),
 //   fma(±a, fma(-bb, x1, x3), fma(-bb, x2, x4)),     + first
 //   fma(±b, fma(-aa, x1, x3), fma(-aa, x2, x4)),

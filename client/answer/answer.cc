@@ -18,10 +18,10 @@ using Json = FieldsJson;
 
 // --- The fields of an answer -----------------------------------------------------------------
 //
-// VisitFields calls visit(key, value, what it means) for each, in order. What is nothing, an
-// optional, is left out; so is the first word of an enum where a field has only the later ones.
+// VisitFields calls visit(key, value, what it means) for each, in order. Leaves out an optional
+// that is empty, and the first word of an enum where a field has only the later ones.
 
-// A number, or null for what is none.
+// A number, or null if there is none.
 struct NumberOrNull {
   double number = 0;
 };

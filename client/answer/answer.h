@@ -31,7 +31,7 @@ struct Answer : FrameExpense {
   bool is_late() const;
 };
 
-// A part of an answer's latency, as answers and summaries call it.
+// A part of an answer's latency, as answers and summaries name it.
 struct NamedTime {
   const char* key;
   FrameTimes::Time FrameTimes::*time;

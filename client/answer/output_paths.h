@@ -5,7 +5,8 @@
 
 namespace cacheinf {
 
-// Runs all checks of output_files.h on what a run reads (source, model, class names) and writes.
+// Runs all checks of output_files.h on the files that a run reads (source, model, class names) and
+// writes.
 void CheckOutputPaths(const RobotConfig& config);
 
 }  // namespace cacheinf

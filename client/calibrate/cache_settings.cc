@@ -51,7 +51,7 @@ auto At(const auto& values, const SettingPoint& point, size_t dimension) {
   return values[static_cast<size_t>(point[dimension])];
 }
 
-// Sets what a way does not use to a usual value, where a step to a way that uses it begins.
+// Sets what a way does not use to the usual value, from which a step to a way that uses it begins.
 SettingPoint Canonical(SettingPoint point) {
   const Way way = At(kWays, point, kWay);
   const bool has_stem = At(kStems, point, kStem) > 0;

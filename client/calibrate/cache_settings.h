@@ -20,8 +20,8 @@ RobotConfig WithCacheSettings(RobotConfig base, const SettingPoint& point);
 // The safest settings. They are outside that space, or every search would step to them.
 RobotConfig WithExactPolicy(RobotConfig base);
 
-// Space of the factors cache.change_scales, one per resolution, each half as fine as the one
-// before. Its only start is 1 everywhere.
+// Space of the factors cache.change_scales, one per resolution, where each resolution is half as
+// fine as the one before. Its only start is 1 everywhere.
 SearchSpace ScaleSpace(int resolutions);
 
 RobotConfig WithScales(RobotConfig base, const SettingPoint& point);

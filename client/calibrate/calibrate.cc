@@ -50,8 +50,8 @@ constexpr int kMostResolutions = 6;
 constexpr int kSparsestRival = 5;  // track-2 to track-5
 constexpr int64_t kFewFramesWithEvidence = 10;
 
-// A budget of seconds is to be enough for this many trials, and a little more. Fewer frames are
-// used where it is not, but no fewer than these.
+// A budget of seconds should be enough for this many trials, and a little more. If it is not, fewer
+// frames are used, but no fewer than these.
 constexpr double kFewestTrials = 10;
 constexpr double kTrialsToPlan = 11;
 constexpr size_t kFewestFrames = 12;
@@ -348,7 +348,7 @@ class Calibration {
   bool is_complete_ = false;
 };
 
-// So many that the search has time for its trials.
+// As many frames as leave the search time for its trials.
 size_t MostFrames(const CalibrationOptions& options, const Budget& budget,
                   const CalibrationClip::FrameTimes& of_frame) {
   const bool is_by_time = options.by == CalibrationOptions::By::kTime;
@@ -379,7 +379,7 @@ CalibrationResult NothingTried() {
   return {false, 0, "stopped before anything was tried; nothing is written\n"};
 }
 
-// Raw numbers of boxes agree well where boxes are lost: places in pixels drown the scores.
+// Raw numbers of boxes agree well even if boxes are lost: places in pixels drown the scores.
 void RefuseUnknownBoxes(const RobotConfig& config, const Graph& graph) {
   const DecoderConfig& decoder = config.model_config.decoder;
   if (graph.head.kind != HeadKind::kRaw || decoder.kind != HeadKind::kAuto) return;

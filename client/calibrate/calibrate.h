@@ -41,9 +41,9 @@ struct CalibrationResult {
 // Finds the settings of mode `cache` that reach the agreement on the clip at the least work (or
 // time), and writes a configuration with them that `run` takes without a warning. The first two
 // thirds of the frames choose; the report adds the last third, and compares with dense runs and
-// with moving their answers. Of a slow network it takes fewer frames, so that a budget of
-// seconds is enough for ten trials, or as many as twelve frames allow. Skips settings that a robot
-// refuses because their maps do not fit cache.budget_mb. If nothing reaches the target, writes mode
+// with moving their answers. For a slow network it takes fewer frames, so that a budget of seconds
+// is enough for ten trials, or as many as twelve frames allow. Skips settings that a robot refuses
+// because their maps do not fit cache.budget_mb. If nothing reaches the target, writes mode
 // `dense`, with the cache settings that agree most. Shows progress on stderr; `stop` ends the
 // search with the best so far.
 //

@@ -143,8 +143,8 @@ void CalibrationClip::AnswerDensely(const RobotConfig& config, const NextFrame& 
   dense_ms_ = MedianOf(std::move(times_ms));
 }
 
-// The mean over the frames so far under the configuration's own settings; 0 if they are refused, as
-// any that need as much memory will be.
+// The mean over the frames so far under the configuration's own settings; 0 if a robot refuses
+// them, as it will refuse any that need as much memory.
 double CalibrationClip::FrameOfTrialMs(const RobotConfig& config) const {
   RobotConfig cached = config.InDenseMode();
   cached.mode = RobotConfig::Mode::kCache;

@@ -52,8 +52,8 @@ class CalibrationClip {
   // Answers frames densely, and asks for no more than `most_frames` of them, if it is given. Leaves
   // out those that do not fit the graph, with a warning. Shows progress on stderr. Throws
   // InputError if the network takes no such frames, fewer than kLeastFrames are left, or none that
-  // choose show anything to agree on. If `stop` ended it, call nothing else. The clock must outlive
-  // this.
+  // choose show anything to agree on. If `stop` ended this, call nothing else. The clock must
+  // outlive this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                   const NextFrame& next_frame, const Clock& clock, const std::atomic<bool>& stop,
                   const MostFrames& most_frames = {});
@@ -61,7 +61,7 @@ class CalibrationClip {
   size_t frames() const { return frames_.size(); }
   size_t frames_to_choose_by() const { return chosen_by_; }
 
-  // Of the scored frames, those with dense answers that show anything (agreement.h).
+  // How many of the scored frames have dense answers that show anything (agreement.h).
   struct Evidence {
     int64_t chosen_by = 0;  // at least one
     int64_t held_out = 0;
@@ -93,7 +93,7 @@ class CalibrationClip {
   // Scores all frames in order.
   Parts Score(const RobotConfig& config, Beside beside);
 
-  // Scores computing every k-th frame densely, and moving its answer to those between.
+  // Scores computing every k-th frame densely, and moving its answer to the frames between.
   Parts ScoreTracking(int k) const;
 
  private:

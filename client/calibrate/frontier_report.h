@@ -31,7 +31,7 @@ struct FrontierRival {
 struct FrontierReport {
   double target = 1;        // the agreement to reach
   bool is_reached = false;  // by the chosen settings, for less than a dense run
-  bool is_by_time = false;  // what all is ranked by; else by work
+  bool is_by_time = false;  // everything is ranked by time; else by work
   std::string measure;      // of agreement
   double dense_ms = 0;
   std::vector<FrontierPoint> frontier;  // cheapest first; one is chosen

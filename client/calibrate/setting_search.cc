@@ -17,7 +17,7 @@ constexpr double kInterestingShortfall = 0.05;
 constexpr int kCheaper = 1;
 constexpr int kSafer = -1;
 
-// How many values each of two dimensions moves at once.
+// How many values each of two dimensions moves, both at once.
 struct PairStep {
   int cheaper;
   int safer;

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-// Finds the cheapest settings that reach a target, where trying one takes long. Knows neither what
-// settings mean nor how they are tried.
+// Finds the cheapest settings that reach a target, where trying one takes long. Does not know what
+// settings mean, or how they are tried.
 
 namespace cacheinf {
 

@@ -1,4 +1,4 @@
-// The Python module cacheinf._robot: what cacheinf/__init__.py makes a robot for Python of.
+// The Python module cacheinf._robot, from which cacheinf/__init__.py makes a robot for Python.
 #include <Python.h>
 #include <fmt/core.h>
 #include <pybind11/numpy.h>
@@ -45,10 +45,6 @@ namespace py = pybind11;
 
 namespace cacheinf {
 
-CACHEINF_FIELDS(MemoryReport, arena_bytes, no_cache_bytes, cache_all_bytes, activation_bytes,
-                scratch_bytes)
-CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
-
 namespace {
 
 // Throws InputError if the configuration says what only the program does.
@@ -85,8 +81,8 @@ Picture CopyOf(const Picture& picture) {
 }
 
 // A robot on a thread of its own, for callers who wait for every answer: a record without an end.
-// Frames are computed in the order of the calls. What a robot does between two frames it does
-// while the caller has the answer. Knows nothing of Python.
+// Frames are computed in the order of the calls. The robot does its work between two frames while
+// the caller has the answer. Knows nothing of Python.
 class WaitingRobot final : private FrameObserver {
  public:
   // Called every now and then while a call waits. It may throw, which ends the call: nobody gets
@@ -120,7 +116,7 @@ class WaitingRobot final : private FrameObserver {
 
   // Returns the frame's own answer. Before that, `on_moved` gets the moved one that it may have at
   // the deadline. Throws InputError for a frame that the model cannot take, and what the robot
-  // threw: then the robot is over, and later calls throw the same. Calls may come from several
+  // threw: then the robot has ended, and later calls throw the same. Calls may come from several
   // threads. The frame's pixels and numbers are read until this returns or, if `poll` or `on_moved`
   // throws, until Forgotten() or Close returns.
   Given Process(Frame frame, const Poll& poll, const OnMoved& on_moved) {
@@ -179,7 +175,7 @@ class WaitingRobot final : private FrameObserver {
     return is_closed_;
   }
 
-  // As JSON: of the last answer or, once that is over, of what followed it.
+  // As JSON: the status at the last answer or, once the work after it is done, at its end.
   std::string Status() {
     const std::lock_guard lock(mutex_);
     return status_;
@@ -267,8 +263,8 @@ class WaitingRobot final : private FrameObserver {
     End(std::move(done));
   }
 
-  // The caller may change or free its memory as soon as it has the answer. The network has a
-  // picture of its own by then; only trials of plans look at the frame's later.
+  // The caller may change or free its memory as soon as it has the answer. By then the network has
+  // its own picture; only trials of plans look at the frame's later.
   void End(Call&& done) {
     const bool is_tried = config_.mode == RobotConfig::Mode::kCacheinf && done.refusal.empty();
     frame_->picture = is_tried ? CopyOf(frame_->picture) : Picture();
@@ -419,7 +415,7 @@ Tensor TensorOver(const py::array& array) {
                                               static_cast<const float*>(array.data()))};
 }
 
-// A robot, and what of Python's it holds. Every call begins and ends with the GIL.
+// A robot, and the Python objects that it holds. Every call begins and ends with the GIL.
 class PythonRobot {
  public:
   // `text` counts if there is no path.
@@ -433,7 +429,7 @@ class PythonRobot {
     }
     Living().insert(this);
   }
-  // NOLINTNEXTLINE(bugprone-exception-escape): giving the GIL back throws in a broken Python alone
+  // NOLINTNEXTLINE(bugprone-exception-escape): giving the GIL back throws only in a broken Python
   ~PythonRobot() {
     Living().erase(this);
     if (IsMine()) {
@@ -490,8 +486,8 @@ class PythonRobot {
   std::string model() const { return robot_->config().model; }
   std::string mode() const { return robot_->config().ModeName(); }
 
-  // When Python ends, no thread may be at work, and none inside a call: Python ends a thread that
-  // comes back too late where it is, and C++ does not allow that here.
+  // When Python ends, no thread may be at work or inside a call: Python would end a thread that
+  // returns too late on the spot, which C++ does not allow here.
   static void CloseAll() {
     const std::set<PythonRobot*> living = Living();
     const auto is_here = [](PythonRobot* robot) {

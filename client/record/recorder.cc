@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMegabyte = 1000000;
 
-// Returns what a replay needs anywhere: absolute paths, and no files but that dumped outputs are
-// outputs of the graph.
+// Returns a configuration that a replay can use anywhere: with absolute paths, and without files to
+// write, except that dumped outputs stay outputs of the graph.
 RobotConfig ForReplay(RobotConfig config) {
   OutputConfig output;
   output.dump_outputs = std::move(config.output.dump_outputs);
@@ -97,7 +97,7 @@ void Recorder::Keep(const Frame& frame, const Answer& answer, const Robot& robot
   }
 }
 
-// Ignores lateness that the recorder caused, also of the frame that waited for the late one.
+// Ignores lateness that the recorder caused, also that of the frame that waited for the late one.
 bool Recorder::IsLate(const Answer& answer) const {
   if (deadline_ms_ <= 0 || was_made_to_forget_) return false;
   const auto waited =
@@ -154,7 +154,7 @@ void Recorder::Record(const std::string& reason, const std::string& detail) {
   }
 }
 
-// The memory limit decides where frames have no time or it runs backwards.
+// The memory limit decides if frames have no time, or time runs backwards.
 bool Recorder::IsSpanOver(const Frame& frame) const {
   if (current_.empty()) return false;
   if (current_bytes_ >= span_bytes_) return true;

@@ -23,7 +23,7 @@ namespace cacheinf {
 
 // Keeps the last seconds of a run in memory, and writes them to a new folder when something looks
 // wrong. Makes the robot forget its results once per span, so that a recording always begins with a
-// frame that depends on none before. Keeps between one and two spans.
+// frame that depends on no earlier one. Keeps between one and two spans.
 //
 // Writes on its own thread, one recording at a time, and one per span and reason. Logs the first
 // failure as an error; the run then goes on without recordings.
@@ -36,15 +36,15 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Call before the robot sees the frame. Returns the verdict to give the robot; it tells the robot
-  // to forget where a span begins.
+  // Call before the robot sees the frame. Returns the verdict to give the robot; where a span
+  // begins, it tells the robot to forget.
   Verdict Before(const Frame& frame, const Verdict& verdict);
 
   // Call for every answer to a frame that was begun, while the robot still holds its outputs.
   // Records a late answer, unless it is late because the recorder made the robot forget.
   void Keep(const Frame& frame, const Answer& answer, const Robot& robot);
 
-  // Whether it is the frame of the last Before.
+  // Whether this is the frame of the last Before.
   bool HasBegun(const Frame& frame) const { return begun_ == frame.index; }
 
   // Adds the refresh that the robot did after the last answer.
@@ -57,7 +57,7 @@ class Recorder {
   // Writes what is kept. `reason` is part of the folder's name, `detail` is for people.
   void Record(const std::string& reason, const std::string& detail);
 
-  // Waits until all is written. Returns why something is not, in a sentence; empty: all is.
+  // Waits until all is written. Returns one sentence on why something is not; empty if all is.
   std::string Finish();
 
  private:
@@ -86,14 +86,14 @@ class Recorder {
   Span current_;
   size_t current_bytes_ = 0;
   std::set<std::string> recorded_;  // reasons recorded in this span
-  // Of the current frame.
+  // The current frame's.
   std::optional<int64_t> begun_;
   Verdict verdict_;
   bool was_made_to_forget_ = false;
   bool waits_for_one_made_to_forget_ = false;
   std::atomic<bool> is_writing_ = false;
   std::atomic<bool> has_failed_ = false;
-  std::string failure_;  // once it has
+  std::string failure_;  // once writing has failed
   std::thread writer_;
 };
 

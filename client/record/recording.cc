@@ -91,7 +91,7 @@ void VisitFields(T& record, Visit& visit) {
     visit.Check(!record.error.empty(), "error", "a text that is not empty");
     visit("failed_step", record.failed_step);
   };
-  // It says whether there are outputs.
+  // The error says whether there are outputs.
   if constexpr (Visit::kReads) visit_error();
   if (record.has_outputs()) {
     visit.Hex("outputs", record.outputs);

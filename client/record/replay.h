@@ -22,8 +22,8 @@ struct ReplayReport {
 };
 
 // Runs a recording's frames again, with what the robot was told at the time. Throws InputError, in
-// one sentence, if the folder is no recording, the model is not the recorded one, or the schemes of
-// its layers do not fit it.
+// one sentence, if the folder is not a recording, the model is not the recorded one, or the schemes
+// of its layers do not fit it.
 ReplayReport Replay(const std::filesystem::path& folder, const Clock& clock);
 
 // Returns a few lines for people.

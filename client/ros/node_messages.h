@@ -43,7 +43,7 @@ void SetTime(std::chrono::nanoseconds stamp, Time& time) {
   }
 }
 
-// Of an Image or a CompressedImage, which must outlive it.
+// The image of an Image or a CompressedImage message, which must outlive it.
 template <typename Message>
 NodeImage NodeImageOf(const Message& message) {
   NodeImage image;
@@ -111,7 +111,7 @@ void SetDetection(const Detection& box, const AnswerReader& reader, Message& mes
   message.mask.assign(box.mask.lengths.begin(), box.mask.lengths.end());
 }
 
-// The four below: REQUIRES: content of that kind.
+// REQUIRES for the four functions below: content of that kind.
 
 template <typename Message>
 Message DetectionsOf(const NodeAnswer& answer) {
@@ -164,7 +164,7 @@ void SetLevels(const std::vector<int32_t>& classes, Message& image) {
   }
 }
 
-// Of each pixel its class: mono8 where the classes are at most 255, else 16UC1; the largest number
+// The class of each pixel: mono8 if there are at most 255 classes, else 16UC1; the largest number
 // where the network does not see the image.
 template <typename Message>
 Message SegmentationOf(const NodeAnswer& answer) {

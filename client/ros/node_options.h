@@ -16,7 +16,7 @@ struct NodeProgram {
   std::string version;
 };
 
-// A list of texts as SetField takes it, which they cannot end.
+// Joins texts into a list as SetField takes it; no text can end the list.
 std::string TextOfList(const std::vector<std::string>& texts);
 
 // Throws InputError if a key of a text, or of texts, was given something else.

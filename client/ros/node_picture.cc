@@ -32,7 +32,7 @@ struct Encoding {
   int cell_height = 1;
 };
 
-// OpenCV names a mosaic by its second row and its second column on.
+// OpenCV names a mosaic by its pixels from the second row and second column on.
 constexpr std::array kEncodings = {
     Encoding{"rgb8", 3, cv::COLOR_RGB2BGR},
     Encoding{"bgr8", 3, kCopy},
@@ -56,7 +56,7 @@ const Encoding& Find(std::string_view name) {
   for (const Encoding& encoding : kEncodings) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", encoding.name);
   }
-  // It may be anything that somebody sent.
+  // The text may be anything that somebody sent.
   constexpr size_t kMostShown = 40;
   std::string shown(name.substr(0, kMostShown));
   std::ranges::replace_if(

@@ -34,8 +34,8 @@ class NodeTopics {
             overlay_.HasListeners(), recomputed_.HasListeners()};
   }
 
-  // Of a subscriber whose quality of service does not fit, in words; empty: all fit. Only where
-  // publishers know such.
+  // Names a subscriber whose quality of service does not fit, in words; empty: all fit. Only for
+  // publishers that know.
   std::string Misfit() const {
     std::string first;
     const auto look = [&first](const auto&... publishers) {
@@ -76,7 +76,7 @@ class NodeTopics {
     classification_.Publish(ClassificationOf<typename Ros::Classification>(answer));
   }
   void Publish(const NodeAnswer& answer, const ClassMap& /*map*/) {
-    // None are there for who began to listen only after it was computed.
+    // There are none for a listener that came only after the answer was computed.
     if (answer.classes.empty()) return;
     segmentation_.Publish(SegmentationOf<typename Ros::Image>(answer));
   }

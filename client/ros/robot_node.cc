@@ -35,7 +35,7 @@ using Time = std::chrono::nanoseconds;
 
 constexpr size_t kMostRefusalsLogged = 32;
 
-// Settings of where a run's frames come from and where its results go.
+// Whether a setting says where a run's frames come from or where its results go.
 bool IsOfARun(std::string_view key) {
   constexpr std::array<std::string_view, 6> kKeys = {"source",      "frames",   "check",
                                                      "camera_wait", "realtime", "log_level"};
@@ -52,7 +52,7 @@ std::map<std::string, std::string> ResultsOf(RobotConfig& config) {
   return texts;
 }
 
-// Without what is only a run's. Warns of what nobody will get.
+// Removes settings that only a run has. Warns of outputs that nobody will get.
 RobotConfig OfANode(RobotConfig config) {
   RobotConfig usual;
   const std::map<std::string, std::string> nothing = ResultsOf(usual);
@@ -80,7 +80,7 @@ std::vector<int> PlacesOf(const AxisFit& axis, int size) {
   return places;
 }
 
-// Of each pixel of the frame; -1 where the network does not see it.
+// The class of each pixel of the frame; -1 where the network does not see it.
 std::vector<int32_t> ClassesOf(const ClassMap& map, const PictureFit& fit) {
   const std::vector<int> columns = PlacesOf(fit.columns(), map.width);
   const std::vector<int> rows = PlacesOf(fit.rows(), map.height);
@@ -103,7 +103,8 @@ std::string GuardText(const std::optional<GuardState>& guard) {
   return text;
 }
 
-// Of what a key or a parameter has caused, whatever options the message names.
+// The text of an error that a key or a parameter has caused: names keys where the message names
+// options.
 std::string TextOf(const std::exception& error) {
   RobotConfig usual;
   return WithKeys(error.what(), usual.Fields());
@@ -147,7 +148,7 @@ class RobotNode::Cameras {
  private:
   class Camera;
 
-  // To go on with these, once no frame is under way.
+  // Asks to go on with these, once no frame is under way.
   struct Request {
     RobotConfig config;
     std::shared_ptr<RobotModels> models;
@@ -178,7 +179,7 @@ class RobotNode::Cameras {
   NodeListener& listener_;
   const std::atomic<bool> never_stops_ = false;
 
-  std::mutex changing_;  // held by who changes what is below, longer than by mutex_
+  std::mutex changing_;  // held while what is below changes, for longer than mutex_
 
   mutable std::mutex mutex_;
   std::condition_variable has_changed_;
@@ -186,11 +187,11 @@ class RobotNode::Cameras {
   bool is_active_ = true;
   bool stops_ = false;
   bool is_woken_ = false;
-  std::string why_over_;  // empty: it is not
+  std::string why_over_;  // empty: the node has not ended
   std::deque<Request> requests_;
   std::set<std::string> refusals_;  // that are logged
 
-  // The thread's, and its requesters' while it waits for them.
+  // Used by the thread, and by its requesters while it waits for them.
   std::shared_ptr<RobotModels> models_;
   std::vector<std::unique_ptr<Camera>> cameras_;
   size_t served_ = 0;  // the camera that had its turn last
@@ -199,7 +200,7 @@ class RobotNode::Cameras {
   std::thread thread_;
 };
 
-// What is the node's of one camera. All but the robot is guarded by the node's mutex.
+// What the node has for one camera. The node's mutex guards everything but the robot.
 class RobotNode::Cameras::Camera final : public FrameObserver {
  public:
   struct Image {
@@ -224,7 +225,7 @@ class RobotNode::Cameras::Camera final : public FrameObserver {
   void Publish(const Frame& frame, const Answer& answer) override;
   void LookElsewhere() override { node_.LookAround(this); }
 
-  // All that follow: REQUIRES: the node's mutex is held.
+  // REQUIRES for all that follow: the node's mutex is held.
   void Take(Frame frame, Image image);
   void Refuse(const std::string& why);
   void End(int64_t frame, bool counts);  // this image and those before it
@@ -245,10 +246,11 @@ class RobotNode::Cameras::Camera final : public FrameObserver {
   Cameras& node_;
   const int index_;
   const std::string name_;
-  std::map<int64_t, Image> images_;  // by frame: that have not ended, and the last computed one
-  int64_t computed_ = -1;            // the frame of the last computed answer
+  std::map<int64_t, Image>
+      images_;             // by frame: those that have not ended, and the last computed one
+  int64_t computed_ = -1;  // the frame of the last computed answer
   Time refused_at_{};
-  std::array<Tally, 2> tallies_;  // since the last but one call of TakeStatus, and the last
+  std::array<Tally, 2> tallies_;  // since the last but one call of TakeStatus, and since the last
   NodeStatus status_;             // without what is counted
 };
 
@@ -622,7 +624,7 @@ bool RobotNode::Cameras::RunRequest() {
   return true;
 }
 
-// Drops what nobody wants an answer to any more. Returns null if no image waits.
+// Drops images to which nobody wants an answer any more. Returns null if no image waits.
 RobotNode::Cameras::Camera* RobotNode::Cameras::NextToServe() {
   for (size_t i = 1; i <= cameras_.size(); ++i) {
     const size_t at = (served_ + i) % cameras_.size();
@@ -635,7 +637,7 @@ RobotNode::Cameras::Camera* RobotNode::Cameras::NextToServe() {
           return &camera;
         }
       }
-      // Others may be answered, moved, while they wait, so no image goes before all are dropped.
+      // Others may get moved answers while they wait, so no image goes before all are dropped.
       int64_t last = -1;
       while (camera.robot->HasNext()) last = std::max(last, camera.robot->Next()->index);
       const std::lock_guard lock(mutex_);
@@ -677,7 +679,7 @@ void RobotNode::Cameras::LookAround(const Camera* but) {
   }
 }
 
-// For an image or a request. One robot at most measures itself: two would disturb each other.
+// Waits for an image or a request. At most one robot measures itself: two would disturb each other.
 void RobotNode::Cameras::Wait() {
   for (const std::unique_ptr<Camera>& camera : cameras_) {
     {

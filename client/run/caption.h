@@ -32,7 +32,7 @@ std::vector<CaptionEntry> CaptionOf(const Answer& answer, const std::string& mod
 Picture DrawBoundaries(const Picture& drawn, const PictureFit& fit, const ServerPart& server);
 
 // Adds a strip below the picture for the entries. Its height depends on the picture's width alone;
-// what finds no room is left out. The result's height is even.
+// entries without room are left out. The result's height is even.
 Picture AddCaption(const Picture& drawn, const std::vector<CaptionEntry>& entries);
 
 }  // namespace cacheinf

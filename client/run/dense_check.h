@@ -27,8 +27,8 @@ class DenseCheck {
 
   const Agreement& agreement() const { return agreement_; }
 
-  // What older answers would have been worth: of the answer before each checked one, of the one
-  // before that and so on, with the checked frame's dense answer. Boxes, keypoints and maps only.
+  // What older answers would have been worth: agreement with the checked frame's dense answer of
+  // the answer before, of the one before that, and so on. Boxes, keypoints and maps only.
   const std::vector<Agreement>& of_older() const { return of_older_; }
 
   // Time of all checks, which is not part of the run's time.

@@ -57,7 +57,8 @@ bool LineFile::Put() {
   return true;
 }
 
-// Leaves no half of a line: others may write to standard output, so there the rest comes later.
+// Leaves no partial line in a file. Others may write to standard output, so there the rest comes
+// later.
 void LineFile::Lose() {
   struct stat status {};
   if (size_ == 0 || fstat(number_, &status) != 0 || !S_ISREG(status.st_mode)) Refuse();

@@ -10,8 +10,9 @@
 
 namespace cacheinf {
 
-// A file of lines, or standard output. Throws InputError if it cannot be written. Only a file that
-// took lines before loses those that it cannot take, whole: its disk may have room again.
+// A file of lines, or standard output. Throws InputError if it cannot be written. But once a file
+// has taken lines, it only drops later ones that it cannot take, each as a whole: its disk may have
+// room again.
 class LineFile {
  public:
   LineFile();  // standard output

@@ -61,8 +61,8 @@ class Publisher {
     picture_ = output.picture;
   }
 
-  // Reads all it needs from the robot before writing anything: reading may lose a GPU. Of a frame's
-  // answers, and of frames that a later one overtook, a video shows the first.
+  // Reads all it needs from the robot before writing anything: reading may lose a GPU. A video
+  // shows a frame's first answer, and nothing that comes after a later frame.
   void Publish(const Frame& frame, const Answer& answer) {
     if (dump_ && !answer.is_moved) Dump(answer.frame);
     std::optional<ClassMap> recomputed;
@@ -317,7 +317,7 @@ class Run final : public FrameObserver {
     Surround(config, models);
   }
 
-  // That of checks, which no reported time includes.
+  // Time of checks, which no reported time includes.
   Time TimeSpentSince(Time moment) const override {
     return check_ ? check_->TimeSpentSince(moment) : Time(0);
   }
@@ -356,7 +356,7 @@ const Clock* PaceOf(const RobotConfig& config, const FrameSource& source, const 
   return &clock;
 }
 
-// A file gets all of it or stays as it was; what is none, such as a pipe, gets a line.
+// A file gets all of it or stays as it was; anything else, such as a pipe, gets a line.
 void WriteSummary(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;
   std::error_code error;

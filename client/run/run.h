@@ -16,8 +16,8 @@ namespace cacheinf {
 // `stop` becomes true, and writes the configured outputs. If a GPU is lost or lacks memory, the
 // processor answers that frame and all later ones; the check, the guard and recordings then start
 // over, and no schedule is made. Throws InputError, in one sentence, for what the user can fix, and
-// Stopped if `stop` comes before the source is open. Where that still says nothing at the end, it
-// is left alone: clock and `stop` must last as long as the process. REQUIRES: a checked
+// Stopped if `stop` comes before the source is open. A source that is still silent at the end is
+// left alone, so clock and `stop` must last as long as the process. REQUIRES: a checked
 // configuration.
 Summary RunRobot(const RobotConfig& config, const Clock& clock, const std::atomic<bool>& stop);
 

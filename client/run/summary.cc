@@ -12,11 +12,6 @@
 
 namespace cacheinf {
 
-CACHEINF_FIELDS(MemoryReport, arena_bytes, second_bytes, no_cache_bytes, cache_all_bytes,
-                activation_bytes, persistent_bytes, lower_bound_bytes, scratch_bytes)
-CACHEINF_FIELDS(PlanSamples, samples, bad_samples, agreement, fails)
-CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
-
 namespace {
 
 using Json = nlohmann::ordered_json;

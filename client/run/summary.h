@@ -36,7 +36,7 @@ struct WorkShares {
   int64_t frames = 0;
   int64_t dense = 0;    // of these, computed whole
   int64_t rested = 0;   // of these, computed whole because reuse did not pay
-  int64_t slow = 0;     // of these, because it took longer
+  int64_t slow = 0;     // of these, because reuse took longer
   int64_t anchors = 0;  // canvas anchors made in idle time
   double active_sum = 0;
   double share_sum = 0;
@@ -73,10 +73,10 @@ struct Summary {
   int64_t fresh = 0;         // of these, computed from their own frame
   double deadline_ms = 0;    // 0: none
   int64_t late = 0;          // computed answers later than deadline_ms
-  int64_t none_in_time = 0;  // frames that had no answer, moved or computed, by then
+  int64_t none_in_time = 0;  // frames without an answer, moved or computed, by then
   int64_t moved = 0;         // moved answers, which came before the computed one or instead of it
   int64_t early = 0;         // frames that had a moved answer first
-  int64_t overtaken = 0;     // of these, those that have it alone
+  int64_t overtaken = 0;     // of these, frames with only that answer
   int64_t skipped = 0;       // could not be read or fitted
   QueueCount queue;          // of a live source's frames
   bool interrupted = false;
@@ -94,11 +94,12 @@ struct Summary {
   MemoryReport memory;
   SegmentationScore score;     // if source and model have the same classes
   std::string why_not_scored;  // if their classes differ
-  std::string unwritten;       // what no disk took of the outputs, in a sentence; empty: nothing
+  std::string unwritten;       // which outputs could not be written, in a sentence; empty: none
 
   std::optional<Agreement> agreement;  // of the checked answers
   std::string against;                 // whose dense answers these are; empty: the model's own
-  // Of those before them, one answer older each; nothing where there was nothing to compare.
+  // The agreement of answers older by one, by two and so on; nothing where there was nothing to
+  // compare.
   std::vector<std::optional<double>> agreement_of_older;
 
   void Add(const Answer& answer);
@@ -107,12 +108,12 @@ struct Summary {
   void Add(const Robot::Refreshed& refreshed);
   void AddUnwritten(const std::string& what);  // empty: nothing
 
-  std::set<int64_t> moved_frames;  // that have a moved answer, and no other yet
+  std::set<int64_t> moved_frames;  // with a moved answer, and no other yet
 };
 
 // Returns "frame 120/300  31.2 fps  p50 30.1 ms  p95 33.9 ms  p99 40.2 ms  reuse 88 %  work 21 %".
-// Where results are kept, reuse is the mean share of pixels that counted as unchanged, and work
-// that of a dense run's multiply-adds. `total_frames` is 0 if unknown.
+// Where results are kept, reuse is the mean share of pixels that counted as unchanged, and work the
+// mean share of a dense run's multiply-adds. `total_frames` is 0 if unknown.
 std::string ProgressLine(const Summary& so_far, int64_t total_frames);
 
 // Returns a few lines for people.

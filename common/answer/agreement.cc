@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFewBoxes = 4;
 constexpr double kLeastClass = 0.01;  // of the pixels compared; smaller classes are left out
-// Added as agreeing.
+// Pixels added as agreeing.
 constexpr double kPixelsGiven = 0.002;  // to each class, of the pixels compared
 
 double Square(double number) { return number * number; }

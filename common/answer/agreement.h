@@ -17,8 +17,8 @@
 // covers any number of frames. The dense answer stands for the truth; nothing here says whether it
 // is right.
 //
-// That nothing agrees with nothing is no evidence: each measure counts the frames that had anything
-// to compare, and has no figure before the first of them.
+// If nothing agrees with nothing, that is no evidence: each measure counts the frames that had
+// anything to compare, and has no figure before the first of them.
 
 namespace cacheinf {
 
@@ -56,8 +56,8 @@ class RelativeError {
 };
 
 // Whether the dense answer's best class is the answer's best (top 1) or among its three best (top
-// 3). Of equal scores the class with the lower index is better; NaN is less than any number. Every
-// frame is evidence.
+// 3). Between equal scores the class with the lower index is better; NaN is less than any number.
+// Every frame is evidence.
 class ClassAgreement {
  public:
   // The scores of all classes. REQUIRES: the same number in both, at least one.
@@ -82,7 +82,7 @@ class ClassAgreement {
 
 // Classes of pixels. The pixels of all frames count together.
 //
-// A frame in which both maps are one and the same class everywhere is no evidence: a network that
+// A frame in which both maps hold a single class, the same one, is no evidence: a network that
 // finds only background shows as little as a detector without boxes. Its pixels do count, but there
 // is no figure before a frame in which some pixel differs from another or from the dense one.
 class MapAgreement {
@@ -108,8 +108,8 @@ class MapAgreement {
 // Agreement of boxes. Only boxes that score at least .25 count, in the answer and in the dense one.
 // A frame is evidence if either has one.
 //
-// In each frame the answer's boxes, best first, take dense boxes. Each takes the one of its class,
-// not taken yet, that overlaps it most (of equal ones the dense answer's better box), if the
+// In each frame the answer's boxes, best first, take dense boxes. Each takes the box of its class,
+// not yet taken, that overlaps it most (among equal ones the box that scores higher), if the
 // overlap is at least .5.
 class DetectionAgreement {
  public:
@@ -122,8 +122,8 @@ class DetectionAgreement {
   int64_t frames_with_evidence() const { return frames_with_evidence_; }
 
   // 2 matches ÷ (boxes of the answers + dense boxes), over all frames and classes. (Average
-  // precision is left out: it weighs a class of three boxes like one of a thousand, so that it says
-  // .66 beside an F1 of .96.)
+  // precision is left out: it weighs a class of three boxes like one of a thousand, and has said
+  // .66 where F1 is .96.)
   std::optional<double> F1() const;
 
   int64_t answer_boxes() const { return answer_boxes_; }
@@ -140,8 +140,8 @@ class DetectionAgreement {
 // The share of keypoints, over all frames, that lie no further from the dense answer's than .05 of
 // the larger side of what the heat maps show (Keypoints::extent of the dense answer). Scores do not
 // matter. A keypoint that has a place in neither answer is left out; a frame with any other is
-// evidence. Points without order are paired within .005 of that side, each once; those of the
-// longer list are all.
+// evidence. Points without order are paired within .005 of that side, each once, and counted
+// against the longer list.
 class KeypointAgreement {
  public:
   static constexpr double kReach = 0.05;
@@ -166,9 +166,9 @@ class KeypointAgreement {
 struct AgreementMeasure {
   std::string name;
   std::optional<double> value;  // nothing where no frame had anything to compare
-  // How much it counts beside that of other frames: the frames that had anything to compare. Where
-  // there are few boxes, one that flickers decides, so a frame counts as n / (n + 4), for n boxes
-  // in both answers.
+  // How much it counts beside other frames' values: the number of frames that had anything to
+  // compare. Where there are few boxes, one that flickers decides, so a frame counts as n / (n +
+  // 4), for n boxes in both answers.
   double weight = 0;
 };
 
@@ -177,9 +177,8 @@ class Agreement {
  public:
   // Adds an answer and a dense answer, each with the numbers that it was read from. `lie_alike`:
   // both show the same place, number by number; without it no relative error is added. REQUIRES:
-  // both of the same model, and of one kind in all frames. Numbers of neither are needed (give
-  // empty ones) unless the kind is raw, an embedding or a classification, and no relative error is
-  // added.
+  // both of the same model, and of one kind in all frames. Numbers are needed (else give empty
+  // ones) if the kind is raw, an embedding or a classification, or a relative error is to be added.
   void Add(const AnswerContent& answer, const OutputNumbers& numbers, const AnswerContent& dense,
            const OutputNumbers& dense_numbers, bool lie_alike = true);
 
@@ -190,8 +189,8 @@ class Agreement {
 
   AgreementMeasure measure() const;
 
-  // The relative error of all outputs except the one that an answer reads as a map of classes or a
-  // table of boxes, whose numbers say nothing by their difference. (With decoder.kind "raw" it
+  // The relative error of all outputs except one that an answer reads as a map of classes or a
+  // table of boxes, since differences of those numbers mean nothing. (With decoder.kind "raw" it
   // covers what these were made of.) Null where no output is left.
   const RelativeError* relative_error() const;
 
@@ -218,7 +217,7 @@ class Agreement {
 };
 
 // How far a sample of the answers agrees with a dense run, from 0 to 1, and how much it counts
-// beside others. Only of samples that had anything to compare.
+// beside others. Only for samples that had anything to compare.
 struct AgreementSample {
   double agreement = 1;
   double weight = 1;
@@ -231,20 +230,20 @@ bool HaveEvidence(const ClassMap& answer, const ClassMap& exact, const Range& ro
 // averaged over the exact rows' most frequent class and all others that cover at least a hundredth
 // of the rows in either map. Each class gets a five-hundredth of the rows' pixels added as
 // agreeing, so that the border of a small class says little. The weight is the number of pixels
-// that do not have the most frequent class in both, plus the same addition. REQUIRES: maps of one
-// size, at least one row, classes that are not negative.
+// that do not have the most frequent class in both maps, plus the same addition. REQUIRES: maps of
+// one size, at least one row, classes that are not negative.
 AgreementSample CompareRows(const ClassMap& answer, const ClassMap& exact, const Range& rows);
 
-// How far one frame's answer agrees with a dense one, as whoever chooses by such frames weighs it:
-// as Agreement measures it or, of maps of classes, by CompareRows, because in one frame a class of
-// a few pixels would count as much as the largest.
+// How far one frame's answer agrees with a dense one, for choices by single frames: as Agreement
+// measures it or, for maps of classes, by CompareRows, because in one frame a class of a few pixels
+// would count as much as the largest.
 AgreementMeasure MeasureOfFrame(const AnswerContent& answer, const OutputNumbers& numbers,
                                 const AnswerContent& dense, const OutputNumbers& dense_numbers,
                                 bool lie_alike = true);
 
-// How far an answer agrees with a newer one of its kind, by what they say without their numbers, as
-// MeasureOfFrame; of classes, whether the best one is the same. No value of raw outputs and
-// embeddings, which are nothing but numbers.
+// As MeasureOfFrame, how far an answer agrees with a newer one of its kind, without the numbers
+// that they were read from; for classes, whether the best one is the same. No value for raw outputs
+// and embeddings, which are only numbers.
 AgreementMeasure MeasureOfContent(const AnswerContent& answer, const AnswerContent& newer);
 
 }  // namespace cacheinf

@@ -85,7 +85,7 @@ struct TurnedBox {
   double x, y, width, height, angle;
 };
 
-// The covariance of a box that is taken for a normal distribution.
+// The covariance of a box, seen as a normal distribution.
 struct Covariance {
   explicit Covariance(const TurnedBox& box) {
     const double along = box.width * box.width / 12;
@@ -100,7 +100,7 @@ struct Covariance {
 };
 
 // How far two turned boxes overlap: 1 less the Hellinger distance of their normal distributions, as
-// the networks' own suppression has it (ProbIoU, arXiv 2106.06072).
+// in the networks' own suppression (ProbIoU, arXiv 2106.06072).
 double Overlap(const TurnedBox& a, const TurnedBox& b) {
   constexpr double kSmall = 1e-7;
   const Covariance one(a);
@@ -132,8 +132,8 @@ bool AreBesideBox(const std::vector<Keypoint>& points, const Detection& box) {
   return 2 * static_cast<size_t>(beside) > points.size();
 }
 
-// Whether left eye, right eye, nose and the mouth's corners, as the picture has them, lie in their
-// box as no face has them, however it is turned: mirrored, the nose beside, or all in a quarter.
+// Whether left eye, right eye, nose and the mouth's corners lie in their box as in no face, however
+// turned: mirrored, the nose beside them, or all in a quarter.
 bool AreNoFace(const std::vector<Keypoint>& points, const Detection& box) {
   constexpr double kMirrored = -0.02;  // a face from the side has hardly any area
   constexpr double kNoseSlack = 0.6;

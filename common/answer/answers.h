@@ -52,7 +52,8 @@ struct Detection {
   double right = 0;
   double bottom = 0;
   std::vector<Keypoint> keypoints = {};  // if the network finds them for each box
-  // Four of a turned box, also beyond the frame; the sides above enclose what is within.
+  // The four corners of a turned box, also beyond the frame; the sides above enclose the part
+  // within.
   std::vector<Keypoint> corners = {};
   PixelRuns mask = {};  // no lengths: the network gives none
   int64_t id = 0;       // the thing's, from 1, as long as it is seen (moved_answer.h); 0: none yet
@@ -76,7 +77,7 @@ struct ClassMap {
   }
 };
 
-// The classes that a map has, in order, and how many of its pixels each.
+// The classes that a map has, in order, each with its number of pixels.
 std::vector<std::pair<int, int64_t>> PixelsOfClasses(const ClassMap& map);
 
 // The place of each heat map's largest value. A map of NaNs has no place: its position and score
@@ -87,7 +88,7 @@ struct Keypoints {
   bool has_order = true;         // false: points that the network found, which have no names
 };
 
-// A list of numbers that means something only beside another.
+// A list of numbers that means something only beside another list.
 struct Embedding {
   std::vector<float> numbers;
 };
@@ -107,8 +108,8 @@ struct RawOutputs {
 using AnswerContent =
     std::variant<RawOutputs, Classification, ClassMap, Detections, Keypoints, Embedding>;
 
-// Returns the kind of the graph's head or, if it has none, the configured kind or, with "auto", the
-// kind that the outputs show; never kAuto. Throws InputError if the outputs are not what the
+// Returns the kind of the graph's head. Without a head it is the configured kind or, with "auto",
+// the kind that the outputs show; never kAuto. Throws InputError if the outputs are not what the
 // configuration says.
 DecoderConfig::Kind KindOfAnswers(const Graph& graph, DecoderConfig::Kind configured);
 
@@ -130,16 +131,16 @@ class AnswerReader {
   int class_count() const { return head_.classes; }
 
   // How what was read so far contradicts the decoder: classes have no names; boxes score more than
-  // 1, lie far beyond the picture, end before they begin; or several have their centres where the
-  // network saw no frame, or most of their keypoints elsewhere; or as many as may be score
-  // nearly 1, frame after frame. Empty: they do not.
+  // 1, lie far beyond the picture, end before they begin; several have their centres where the
+  // network saw no frame, or most of their keypoints elsewhere; or as many boxes as allowed score
+  // nearly 1, frame after frame. Empty: no contradiction.
   const std::string& contradiction() const { return contradiction_; }
 
-  // What is odd about the places of all boxes or points read so far, though it may be so. Empty:
+  // What is odd, though possible, about the places of all boxes or points read so far. Empty:
   // nothing.
   std::string Doubt() const;
 
-  // Of classes or keypoints; empty: they have none.
+  // Names of classes or keypoints; empty: they have none.
   const std::vector<std::string>& class_names() const { return class_names_; }
   // The name of a class or keypoint, or its number where it has none.
   std::string ClassName(int index) const;
@@ -156,7 +157,7 @@ class AnswerReader {
   Keypoints ReadKeypoints(const FrameOutputs& outputs, const SeenPicture& seen);
   Keypoints ReadPoints(const FrameOutputs& outputs, const SeenPicture& seen);
   std::string ContradictionOf(const float* row) const;
-  void AddPlace(const float* corners, const SeenPicture& seen);  // of a box, or a point twice
+  void AddPlace(const float* corners, const SeenPicture& seen);  // a box, or a point twice
   void AddKeypoints(const float* row);
   void CountSaturated(const Detections& detections, size_t rows);
 
@@ -176,7 +177,7 @@ class AnswerReader {
   float model_height_ = 0;
   std::string contradiction_;
   int saturated_frames_ = 0;  // the last ones
-  // Boxes that are rather sure, or points, until the picture moves.
+  // Counts boxes that are rather sure, or points, until the picture moves.
   struct {
     bool is_over = false;
     int64_t count = 0;
@@ -184,7 +185,7 @@ class AnswerReader {
     float right = 0;           // the furthest, a share of the picture's width
     float bottom = 0;
   } places_;
-  // Boxes that are rather sure and have keypoints that can be seen.
+  // Counts boxes that are rather sure and have visible keypoints.
   struct {
     int64_t boxes = 0;
     int64_t contrary = 0;

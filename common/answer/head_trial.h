@@ -12,7 +12,8 @@
 #include "common/model/heads/heads.h"
 #include "common/model/picture.h"
 
-// Frames through the network without its decoder, to see whether the decoder reads what is there.
+// Runs frames through the network without its decoder, to see whether the decoder reads what is
+// there.
 
 namespace cacheinf {
 
@@ -23,7 +24,7 @@ struct HeadTrial {
   std::string recognised_by;  // empty: the configuration names the kind
   // Kinds that the outputs could be by shapes and numbers, where none is certain; likeliest first.
   std::vector<HeadKind> candidates;
-  std::string picture;  // what frames become, in one line
+  std::string picture;  // how frames become pictures, in one line
   std::string outputs;  // "output 'output0' of shape 1x84x8400"
   std::vector<std::vector<float>> numbers;
   std::string contradiction;  // empty: the numbers do not contradict the kind
@@ -41,7 +42,7 @@ class HeadTrials {
   // Whether there is a decoder to try; false if the model's file holds it.
   bool is_needed() const { return check_.has_value(); }
 
-  // Whether the network's picture can be made of it.
+  // Whether the frame can become the network's picture.
   bool Fits(const Picture& frame) const;  // REQUIRES: is_needed()
 
   // Throws InputError unless the frame fits. REQUIRES: is_needed().

@@ -9,7 +9,7 @@
 namespace cacheinf {
 
 // Masks of boxes: sums of prototypes, weighted by each box's coefficients. A pixel belongs to the
-// thing where the sum, between the prototypes' pixels linear, is positive.
+// thing where the sum, interpolated linearly between prototype pixels, is positive.
 class MaskReader {
  public:
   // `shape` is 1 × prototypes × height × width; `model_width` and `model_height` are those of the

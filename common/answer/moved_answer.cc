@@ -68,7 +68,7 @@ Range PixelsBetween(double begin, double end, const Axis& axis) {
 }
 
 // Where the sides of a box go. At the frame's edge they stay, as more of the thing comes into view,
-// but it is not much longer than what was seen of it.
+// but the thing is not much longer than what was seen of it.
 std::pair<double, double> MovedSides(double begin, double end, const AxisMotion& motion,
                                      double size) {
   const double moved_begin = motion.Of(begin);
@@ -104,7 +104,7 @@ void Append(bool is_inside, int64_t count, std::vector<int64_t>& lengths) {
   lengths.push_back(count);
 }
 
-// Each pixel has what lay where its centre comes from.
+// Each pixel gets what lay where its centre comes from.
 PixelRuns Moved(const PixelRuns& mask, const PartMotion& motion) {
   struct Inside {
     int begin;
@@ -145,7 +145,7 @@ PixelRuns Moved(const PixelRuns& mask, const PartMotion& motion) {
   return moved;
 }
 
-// Of what moved so, the part that lies in the picture.
+// The part of the moved box that lies in the picture.
 Rectangle PartOf(const Detection& box, const PartMotion& motion, const Axes& axes) {
   return {PixelsBetween(motion.y.Of(box.top), motion.y.Of(box.bottom), axes.y),
           PixelsBetween(motion.x.Of(box.left), motion.x.Of(box.right), axes.x)};
@@ -159,7 +159,7 @@ Rectangle PartOf(const Keypoint& point, const PartMotion& motion, const Axes& ax
           PixelsBetween(x - reach_x, x + reach_x, axes.x)};
 }
 
-// Nothing if hardly anything of it is left in the frame.
+// Returns nothing if hardly anything of the box is left in the frame.
 std::optional<Detection> Shown(const Detection& box, const PartMotion& motion, const Axes& axes) {
   if (!HasPlace(box)) return box;
   Detection shown = box;

@@ -19,8 +19,8 @@ class ModelState;
 // height, width).
 using OutputNumbers = std::vector<std::vector<float>>;
 
-// A frame's outputs, wherever they were computed: here, where a state holds them, which this refers
-// to, or by a server, whose numbers this shares. Holds until that one's next frame.
+// A frame's outputs, wherever they were computed: refers to a state here that holds them, or shares
+// the numbers that a server sent. Valid until the next frame of that state or server.
 class FrameOutputs {
  public:
   FrameOutputs(const ModelState& state);
@@ -37,7 +37,8 @@ class FrameOutputs {
   std::shared_ptr<const OutputNumbers> numbers_;  // if there is no state
 };
 
-// Runs the network on what the frame becomes. REQUIRES: `fit` is of this frame and network.
+// Runs the network on the picture or tensor that the frame becomes. REQUIRES: `fit` is of this
+// frame and network.
 void RunFrame(const Picture& frame, const PictureFit& fit, ModelState& state);
 
 // The number of elements of an output.

@@ -123,7 +123,7 @@ class Painter {
   const AnswerReader& reader_;
 };
 
-// A level for every pixel of the frame; 0 where the model sees nothing of it.
+// A level for every pixel of the frame; 0 where the model does not see it.
 cv::Mat LevelsOf(const Picture& frame, const PictureFit& fit, const ClassMap& recomputed) {
   cv::Mat levels = cv::Mat::zeros(frame.height, frame.width, CV_8UC1);
   for (int y = 0; y < levels.rows; ++y) {

@@ -10,8 +10,8 @@ namespace cacheinf {
 
 inline constexpr int kMostRecomputed = 255;
 
-// For every pixel of the picture that the network saw, gives in place of a class the share, out of
-// kMostRecomputed, of its multiply-adds that the last frame did and that changed something. Ignores
+// For every pixel of the picture that the network saw, gives, in place of a class, the share of its
+// multiply-adds that the last frame did and that changed something, out of kMostRecomputed. Ignores
 // maps that are not kept. REQUIRES: a state that keeps values and whose first input is a map.
 ClassMap Recomputed(const ModelState& state);
 

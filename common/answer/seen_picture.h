@@ -24,8 +24,8 @@ struct SeenPicture {
   // Where a point of the frame lies in the network's picture.
   Keypoint InNetworkPicture(double frame_x, double frame_y) const;
 
-  // Returns a map of the model's size whose pixels have the class of what lies in their middle.
-  // What was out of view has the class at the edge; bars beside the frame stay.
+  // Returns a map of the model's size; each pixel has the class of what lies in its middle. What
+  // was out of view has the class at the edge; bars beside the frame stay.
   ClassMap InModel(const ClassMap& seen, int model_width, int model_height) const;
 };
 

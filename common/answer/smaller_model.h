@@ -21,9 +21,9 @@ struct SmallerModel {
 };
 using SmallerModels = std::vector<SmallerModel>;
 
-// A map over the picture of one fit as it lies over that of another one, for frames of the same
-// size: each of its pixels has the class of what lies in its middle. Beside the frame that is the
-// class at the frame's edge.
+// Turns a map over one fit's picture into a map over another's, for frames of the same size: each
+// pixel has the class of what lies in its middle. Beside the frame it is the class at the frame's
+// edge.
 ClassMap Refitted(const ClassMap& map, const PictureFit& from, const PictureFit& to, int width,
                   int height);
 
@@ -32,10 +32,10 @@ ClassMap Refitted(const ClassMap& map, const PictureFit& from, const PictureFit&
 class SmallerModelReader {
  public:
   // Throws InputError, which says what to do, if its answers cannot stand for the first model's.
-  // `config` is of both.
+  // `config` is for both.
   SmallerModelReader(const SmallerModel& smaller, const Graph& first, const DecoderConfig& config);
 
-  // `seen.fit` and `first_fit` are of the same frame to either picture. REQUIRES: a fit.
+  // `seen.fit` and `first_fit` fit the same frame to either picture. REQUIRES: a fit.
   AnswerContent Read(const FrameOutputs& outputs, const SeenPicture& seen,
                      const PictureFit& first_fit);
 

@@ -7,7 +7,7 @@
 namespace cacheinf {
 namespace {
 
-// Buckets as wide as 1/256 of the power of two that they lie above; below 256 ns one a nanosecond.
+// Buckets are as wide as 1/256 of the power of two below them; below 256 ns, one per nanosecond.
 constexpr int kSubBits = 8;
 constexpr int kSubBuckets = 1 << kSubBits;
 constexpr size_t kBuckets = (64 - kSubBits) * kSubBuckets;

@@ -72,15 +72,15 @@ class SharedBuffers {
 
 }  // namespace
 
-ArenaPlan PlanArena(std::span<const BufferRequest> requests) {
-  ArenaPlan plan;
-  plan.offsets.resize(requests.size());
+ArenaLayout LayOutArena(std::span<const BufferRequest> requests) {
+  ArenaLayout layout;
+  layout.offsets.resize(requests.size());
 
   std::vector<size_t> shared;
   for (size_t i = 0; i < requests.size(); ++i) {
     if (requests[i].kept) {
-      plan.offsets[i] = plan.kept_floats;
-      plan.kept_floats += AlignedFloats(requests[i].floats);
+      layout.offsets[i] = layout.kept_floats;
+      layout.kept_floats += AlignedFloats(requests[i].floats);
     } else {
       shared.push_back(i);
     }
@@ -92,12 +92,12 @@ ArenaPlan PlanArena(std::span<const BufferRequest> requests) {
   for (size_t i : shared) {
     const size_t offset = buffers.TightestOffset(requests[i]);
     buffers.Place(i, offset);
-    plan.offsets[i] = plan.kept_floats + offset;
+    layout.offsets[i] = layout.kept_floats + offset;
   }
 
-  plan.floats = plan.kept_floats + buffers.end();
-  plan.lower_bound_floats = plan.kept_floats + LargestSumAtOneStep(requests);
-  return plan;
+  layout.floats = layout.kept_floats + buffers.end();
+  layout.lower_bound_floats = layout.kept_floats + LargestSumAtOneStep(requests);
+  return layout;
 }
 
 }  // namespace cacheinf

@@ -25,17 +25,17 @@ struct BufferRequest {
   bool kept = false;
 };
 
-struct ArenaPlan {
+struct ArenaLayout {
   std::vector<size_t> offsets;  // in floats, one per request
   size_t floats = 0;            // of the whole arena
   size_t kept_floats = 0;
-  // No plan can be smaller: the kept buffers plus the largest sum of the others at one step.
+  // No layout can be smaller: the kept buffers plus the largest sum of the others at one step.
   size_t lower_bound_floats = 0;
 };
 
 // Places buffers in one arena so that no two overlap in both memory and time. Takes the largest
-// first, and puts each into the tightest gap. Equal requests give equal plans.
-ArenaPlan PlanArena(std::span<const BufferRequest> requests);
+// first, and puts each into the tightest gap. Equal requests give equal layouts.
+ArenaLayout LayOutArena(std::span<const BufferRequest> requests);
 
 }  // namespace cacheinf
 

@@ -76,15 +76,15 @@ class Backend {
   virtual void Run(int handle, std::span<const ConstTensorView> inputs,
                    std::span<const TensorView> outputs, Range rows) = 0;
 
-  // Whether Run only asks for work, which is done later as one piece with what is asked for next.
+  // Whether Run only notes work, which is done later as one piece with the work noted next.
   virtual bool RunsLater() const { return false; }
 
   // Makes the sets of one state.
   virtual std::unique_ptr<PixelSets> MakeSets() = 0;
 
-  // Computes the active pixels of the outputs; if the operator is not local and any is active, all.
-  // A test takes inputs of a concatenation that lie in place as unchanged. REQUIRES: sets of
-  // MakeSets; with a test, a local operator that writes to none of its inputs except by
+  // Computes the active pixels of the outputs; if the operator is not local, all pixels if any is
+  // active. A test takes inputs of a concatenation that lie in place as unchanged. REQUIRES: sets
+  // of MakeSets; with a test, a local operator that writes to none of its inputs except by
   // concatenation.
   virtual void Run(int handle, std::span<const ConstTensorView> inputs,
                    std::span<const TensorView> outputs, PixelSets& sets,
@@ -94,8 +94,8 @@ class Backend {
   // other pixels become undefined. REQUIRES: a map whose pixels lie end to end.
   virtual void Shift(const TensorView& map, int rows, int columns) = 0;
 
-  // Does what warp.h says to maps in device memory, with these sets as masks; `out_of_view` need
-  // not exist.
+  // Warps maps in device memory as warp.h says, with these sets as masks; `out_of_view` need not
+  // exist.
   virtual void Warp(const WarpArgs& args, PixelSets& sets, PixelSet wanted,
                     PixelSet out_of_view) = 0;
 
@@ -103,10 +103,10 @@ class Backend {
   virtual void CopyIn(const ConstTensorView& host, const TensorView& device) = 0;
   virtual void CopyOut(const ConstTensorView& device, const TensorView& host) = 0;
 
-  // Waits until what was run in rows is done, so that a clock read next has seen all of it.
+  // Waits until all work that was run in rows is done, so that a clock read next includes it.
   virtual void Finish() {}
 
-  // Announces a CopyOut, so that its numbers can come with others that the host waits for.
+  // Announces a CopyOut, so that its numbers can come together with others that the host waits for.
   virtual void ExpectCopyOut(const ConstTensorView& /*device*/) {}
 
   // Read and write some pixels of a map: pixel by pixel in row order, all channels, image after
@@ -120,9 +120,9 @@ class Backend {
   virtual void Gather(const ConstTensorView& map, PixelSets& sets, PixelSet pixels, Range rows,
                       MaskView mask, std::vector<float>* numbers);
 
-  // Begins such a Gather of what is there now. What is asked for next, before the function that
-  // this returns is called, runs beside the copy; that call waits for the copy alone. Null where
-  // nothing would be won. The function may be dropped; the backend and the sets outlive it.
+  // Begins such a Gather of what is there now. Work that is asked for before the returned function
+  // is called runs beside the copy; that call waits only for the copy. Null where this would gain
+  // nothing. The function may be dropped; the backend and the sets outlive it.
   using Gathered = std::function<void(MaskView mask, std::vector<float>* numbers)>;
   virtual Gathered BeginGather(const ConstTensorView& /*map*/, PixelSets& /*sets*/,
                                PixelSet /*pixels*/, Range /*rows*/) {

@@ -19,10 +19,10 @@
 namespace cacheinf {
 
 // Whether this input is a constant that belongs to the operator (weights, bias, slope, scale,
-// shift) and not one of the tensors that it works on. Such inputs are read from the graph.
+// shift), not a tensor that it works on. Such inputs are read from the graph.
 bool IsParameter(const Operator& op, size_t input);
 
-// What is known about an operator before the first frame.
+// Everything known about an operator before the first frame.
 struct OperatorCall {
   OperatorCall(const Graph& graph, const Operator& op);  // both must outlive it
 
@@ -46,12 +46,12 @@ struct OperatorCall {
 
 // Calls the kernels that compute the active pixels of the outputs (all pixels, if the operator is
 // not local): kernels(args, pixels) with a struct of ops.h and the active pixels of args.output, or
-// kernels(args) for operators that are never local. Allocates nothing. Concat leaves alone what
-// already lies in place. REQUIRES: not op::Foreign.
+// kernels(args) for operators that are never local. Allocates nothing. Concat leaves alone parts
+// that already lie in place. REQUIRES: not op::Foreign.
 //
 // A family provides kernels.All(output), all pixels in its own form, and kernels.CopyMeeting(input,
-// output, axis, filled, pixels), which copies from `input` the active pixels of the output whose
-// row (axis 2) or column lies in `filled`, where `input` belongs.
+// output, axis, filled, pixels). `filled` is where `input` lies in the output. CopyMeeting copies
+// from `input` the output's active pixels whose row (axis 2) or column lies in `filled`.
 template <typename Kernels, typename Pixels>
 void RunOperator(const Kernels& kernels, OperatorCall& call,
                  std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,

@@ -37,8 +37,8 @@ class PixelSets {
   virtual PixelSet Make(int height, int width, bool is_listed = false) = 0;
   virtual PixelWay MakeWay(const Window& window) = 0;
 
-  // Resets the count to 0. What a frame asks for should depend on the frame, not on what earlier
-  // ones left behind, so that a device recognises it.
+  // Resets the count to 0. A frame's calls should depend on the frame, not on what earlier frames
+  // left behind, so that a device recognises them.
   virtual void BeginFrame() = 0;
 
   virtual void Clear(PixelSet set) = 0;

@@ -18,7 +18,7 @@ namespace cacheinf {
 // How long the operators of a frame took, by OpId.
 struct OperatorTimes {
   std::vector<double> run_ms;  // the runs alone
-  std::vector<double> lap_ms;  // since the end of the run before, so with masks and the like
+  std::vector<double> lap_ms;  // since the end of the last run, so including masks and the like
   double before_ms = 0;        // from Begin to the first run
   std::chrono::nanoseconds begin{0};
   std::chrono::nanoseconds lap_begin{0};
@@ -26,7 +26,8 @@ struct OperatorTimes {
   size_t first = 0;  // operator that ran
   size_t last = 0;
 
-  // Whether to count the pixels that changed frames compute, in time that counts for no operator.
+  // Whether to count the pixels that changed frames compute; the time for it counts for no
+  // operator.
   bool counts_pixels = false;
   std::vector<int64_t> pixels;
 

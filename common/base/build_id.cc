@@ -43,7 +43,7 @@ struct Search {
   std::string id;
 };
 
-// Returns non-zero, which ends the search, for what the address lies in: the program or a library.
+// Returns non-zero, which ends the search, for the program or library that the address lies in.
 int FindInOwner(dl_phdr_info* object, size_t, void* search) {
   auto& [address, found] = *static_cast<Search*>(search);
   bool is_owner = false;

@@ -5,9 +5,8 @@
 
 namespace cacheinf {
 
-// The linker's build id of the program that this is linked into, or of the library, such as
-// Python's module: hexadecimal digits that differ where it is built from other code. Empty if the
-// linker wrote none.
+// The linker's build id of the program or library (Python's module, say) that this is linked into:
+// hexadecimal digits that differ if it is built from other code. Empty if the linker wrote none.
 std::string BuildId();
 
 }  // namespace cacheinf

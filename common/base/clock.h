@@ -15,8 +15,8 @@ class Clock {
   // Time since an unspecified start; never goes back. Safe to call from any thread.
   virtual std::chrono::nanoseconds Now() const = 0;
 
-  // Call it after a wait for something else than this thread's own work, of which a slowed clock
-  // (slowed_clock.h) makes no more.
+  // Call it after a wait for anything but this thread's own work: a slowed clock (slowed_clock.h)
+  // does not stretch such a wait.
   virtual void EndWait() const {}
 };
 

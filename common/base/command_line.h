@@ -16,7 +16,7 @@
 
 namespace cacheinf {
 
-// What was typed, without what would end the line.
+// What was typed, without characters that would end the line.
 inline std::string OneLine(std::string_view text) {
   return Escaped(text, [](char c) { return static_cast<unsigned char>(c) >= ' '; });
 }
@@ -60,7 +60,7 @@ inline CLI::Validator FiniteRange(double least, double most) {
   return {check, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
 
-// Adds an option for a number between both, of which help shows the default.
+// Adds an option for a number within these bounds; help shows the default.
 inline void AddNumber(CLI::App& command, const char* name, double& number, const char* help,
                       double least, double most) {
   command.add_option(name, number, help)->check(FiniteRange(least, most))->capture_default_str();

@@ -19,20 +19,21 @@
 //   CACHEINF_FIELDS(Curve, x, y)
 //
 // Visitors write or read them, in this order: as JSON (common/base/json_fields.h), on the wire
-// (common/pair/messages.cc), in a native model file (common/model/graph/pack.cc). Who writes visits
-// a struct that may be const. Bounds and checks are for readers.
+// (common/pair/messages.cc), in a native model file (common/model/graph/pack.cc). Writers may visit
+// a const struct. Bounds and checks are for readers.
 
 namespace cacheinf {
 
 template <typename T, typename Struct>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Struct>;
 
-// Bounds of a whole number, and what a refusal says that it must be; null: what follows from them.
+// Bounds of a whole number, and the text of a refusal on what it must be; null: text made from the
+// bounds.
 struct Whole {
   int64_t least = std::numeric_limits<int64_t>::min();
   int64_t most = std::numeric_limits<int64_t>::max();
   const char* range = nullptr;
-  const char* type = nullptr;  // said where there is something else than whole numbers
+  const char* type = nullptr;  // said where there is something other than whole numbers
 };
 inline constexpr Whole kNotNegative = {.least = 0};
 

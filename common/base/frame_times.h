@@ -5,7 +5,7 @@
 
 namespace cacheinf {
 
-// What a frame took on a server; 0 where nothing of the kind was done.
+// What a frame took on a server; 0 for work that was not done.
 struct ServerTimes {
   using Time = std::chrono::nanoseconds;
 
@@ -17,8 +17,8 @@ struct ServerTimes {
 // What a frame took on both sides.
 struct FrameTimes : ServerTimes {
   // How long the frame had waited since its stamp for a robot that was still busy with the last
-  // one, its refresh, or the guard. 0 for recorded frames, which wait for the robot. Work left for
-  // after the answer counts only in the frame rate.
+  // one, its refresh, or the guard. 0 for recorded frames, which wait for the robot. Work that is
+  // left until after the answer counts only in the frame rate.
   Time waited{};
   Time preprocess{};
   Time compute{};
@@ -26,7 +26,7 @@ struct FrameTimes : ServerTimes {
 
   // Parts of `compute` on the robot.
   Time tracking{};  // following the camera, and finding what changed
-  Time encoding{};  // what the server is sent
+  Time encoding{};  // what is sent to the server
   Time waiting{};   // for the link and the server
 
   void TakeServers(const ServerTimes& times) { static_cast<ServerTimes&>(*this) = times; }

@@ -40,7 +40,7 @@ class JsonWriter {
   static constexpr bool kReads = false;
 
   // Texts, numbers, enums with words, structs, and lists of these; null where there is nothing.
-  // What is none of these has to_json(FieldsJson&, field), and ReadField(JsonReader, key, field).
+  // Other types have to_json(FieldsJson&, field), and ReadField(JsonReader, key, field).
   void operator()(const char* key, const auto& field, const auto&... /*bounds*/) {
     json_[key] = Of(field);
   }
@@ -50,7 +50,7 @@ class JsonWriter {
   void Constant(const char* key, const auto& value) { json_[key] = value; }
   // 16 hexadecimal digits.
   void Hex(const char* key, uint64_t number) { json_[key] = fmt::format("{:016x}", number); }
-  // As many numbers as there are; `is_usual`: whether they are the struct's defaults.
+  // A fixed number of numbers; `is_usual`: whether they are the struct's defaults.
   template <typename T, size_t kCount>
   void Tuple(const char* key, const std::array<const T*, kCount>& numbers, bool /*is_usual*/,
              const auto& /*bounds*/) {
@@ -160,7 +160,7 @@ class JsonReader {
     if (!bounds.Has(number)) Refuse(key, bounds.range);
     field = static_cast<T>(number);
   }
-  // Nothing where there is null.
+  // Returns nothing for null.
   template <typename T>
   void operator()(const char* key, std::optional<T>& field, const auto& bounds) const {
     field.reset();
@@ -206,7 +206,7 @@ class JsonReader {
     items.clear();
     for (const JsonReader& object : Objects(key)) visit(items.emplace_back(), object);
   }
-  // For faults that show only in several fields together.
+  // For faults that show only across several fields.
   void Check(bool is_sound, const char* key, std::string_view must) const {
     if (!is_sound) Refuse(key, must);
   }

@@ -28,7 +28,7 @@ Light Inverse(const Light& light);
 // identity if both are equal and have no offset. REQUIRES: of_other.gain is not 0.
 Light Relative(const Light& light, const Light& of_other);
 
-// What each 8-bit level becomes.
+// The new level for each 8-bit level.
 using LevelTable = std::array<uint8_t, 256>;
 
 // Applies the light, or removes it; rounds to nearest, halves up, and clips. REQUIRES:

@@ -33,7 +33,7 @@ spdlog::level::level_enum SpdlogLevel(LogLevel level) {
   return spdlog::level::off;
 }
 
-// Of standard error and of those who listen.
+// The sinks of standard error and of all listeners.
 spdlog::sinks::dist_sink_mt& Sinks() {
   static const auto sinks = [] {
     auto created = std::make_shared<spdlog::sinks::dist_sink_mt>();
@@ -45,7 +45,7 @@ spdlog::sinks::dist_sink_mt& Sinks() {
 }
 
 spdlog::logger& Logger() {
-  // The sinks live longer than who logs.
+  // The sinks outlive everything that logs.
   static spdlog::logger logger("cacheinf", spdlog::sink_ptr(std::shared_ptr<void>(), &Sinks()));
   return logger;
 }

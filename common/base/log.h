@@ -22,12 +22,12 @@ void SetLogLevel(LogLevel level);
 // Whether messages of this level are written; saves composing those that are not.
 bool IsLogged(LogLevel level);
 
-// One line on stderr, with the time and the level; control characters are escaped, so that nobody
-// whose words are in it can forge another. Safe to call from any thread.
+// One line on stderr, with the time and the level; control characters are escaped, so that no text
+// in it can forge another line. Safe to call from any thread.
 void Log(LogLevel level, std::string_view message);
 
-// As long as it lives, gets every message that is written, from any thread but one at a time.
-// `take` must not log.
+// While it lives, gets every message that is written, from any thread, but one at a time. `take`
+// must not log.
 class LogListener {
  public:
   using Take = std::function<void(LogLevel level, std::string_view message)>;

@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Of an even count, the greater of the two in the middle; 0 if there are no numbers.
+// The median: for an even count, the greater of the two in the middle; 0 if there are no numbers.
 inline double MedianOf(std::vector<double> numbers) {
   if (numbers.empty()) return 0;
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);

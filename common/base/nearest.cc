@@ -7,7 +7,7 @@
 namespace cacheinf {
 namespace {
 
-// No known word is meant by a word longer than this.
+// A longer word cannot be a misspelling of a known word.
 constexpr size_t kLongestWord = 128;
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// The number that the whole text is, whatever the locale; nothing if it is something else.
+// The number that the whole text spells, whatever the locale; nothing if it is no number.
 template <typename Number>
 std::optional<Number> NumberIn(std::string_view text) {
   Number number = 0;

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whatever is neither a file nor a folder, like /dev/null, may be written to twice.
+// Anything that is neither a file nor a folder, like /dev/null, may be written to twice.
 bool IsDevice(const fs::path& path) {
   std::error_code error;
   return fs::is_other(path, error);

@@ -18,12 +18,12 @@ struct NamedPath {
 // paths.
 void CheckOverwriting(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 
-// Throws InputError, naming the option, if one of the files cannot be written, as far as that shows
-// without opening it. Ignores empty paths.
+// Throws InputError, naming the option, if one of the files cannot be written, as far as one can
+// tell without opening it. Ignores empty paths.
 void CheckWritable(const std::vector<NamedPath>& files);
 
-// Throws InputError, naming the option, if the path is no folder to write to, and cannot become
-// one. Ignores an empty path.
+// Throws InputError, naming the option, if the path is not a folder that can be written to, and
+// cannot become one. Ignores an empty path.
 void CheckFolder(const NamedPath& folder);
 
 // Throws InputError, naming the option, if the file's extension is not that of its format. Ignores

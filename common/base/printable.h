@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Writes bytes that could make a terminal or a log show something else as \xNN.
+// Escapes bytes that could mislead a terminal or a log, as \xNN.
 inline std::string Escaped(std::string_view text, auto is_harmless) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string escaped;
@@ -22,7 +22,7 @@ inline std::string Escaped(std::string_view text, auto is_harmless) {
   return escaped;
 }
 
-// What came from elsewhere, for people: ASCII alone, and no more than `most` bytes of the text.
+// Text from elsewhere, made safe for people: only ASCII, and no more than `most` bytes of the text.
 inline std::string Printable(std::string_view text, size_t most = 200) {
   return Escaped(text.substr(0, most), [](char c) { return c >= ' ' && c <= '~'; });
 }

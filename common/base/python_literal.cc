@@ -30,7 +30,7 @@ void AppendUtf8(uint32_t code, std::string* text) {
   append(0x80 | (code & 0x3f));
 }
 
-// Every Read returns false, and leaves anything in its result, where the text is not what it reads.
+// Every Read returns false, and leaves any value in its result, if the text is not what it reads.
 class LiteralParser {
  public:
   explicit LiteralParser(std::string_view text) : rest_(text) {}
@@ -82,7 +82,7 @@ class LiteralParser {
     return true;
   }
 
-  // A list or a tuple; without a comma, parentheses mean what is in them.
+  // A list or a tuple; parentheses without a comma mean just their content.
   bool ReadSequence(PythonLiteral* literal, int depth) {
     const char end = rest_.front() == '[' ? ']' : ')';
     rest_.remove_prefix(1);

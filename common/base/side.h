@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// The two that share the work.
+// The two sides that share the work.
 enum class Side : uint8_t { kRobot, kServer };
 constexpr Words<2> WordsOf(Side) { return {"robot", "server"}; }
 

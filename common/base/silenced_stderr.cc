@@ -11,7 +11,7 @@ namespace {
 struct Silence {
   std::mutex mutex;
   int count = 0;
-  int kept = -1;  // standard error as it was; -1: it stays as it is
+  int kept = -1;  // the original standard error; -1: nothing is silenced
 };
 
 Silence& OfThisProcess() {

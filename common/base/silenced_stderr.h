@@ -3,8 +3,8 @@
 
 namespace cacheinf {
 
-// As long as one of these lives, what anybody in the process writes to standard error is lost. For
-// short calls of libraries that print there what the caller says itself.
+// While one of these lives, everything that the process writes to standard error is lost. For short
+// calls of libraries that print what the caller reports itself.
 class SilencedStderr {
  public:
   SilencedStderr();

@@ -8,10 +8,10 @@
 
 namespace cacheinf {
 
-// The clock of a thread whose work is to take `factor` times as long. Now() first waits for the
-// work since the last Now() or EndWait(), so what is timed takes as long as it would on a slow
-// machine: read the clock before a result leaves. Waits awake, because a core that slept is slower
-// for a while. Only that thread may use it.
+// The clock of a thread whose work should take `factor` times as long. Now() first waits in
+// proportion to the work since the last Now() or EndWait(), so timed work takes as long as on a
+// slow machine: read the clock before a result leaves. Waits awake, because a core that slept is
+// slower for a while. Only that thread may use it.
 class SlowedClock final : public Clock {
  public:
   using Wait = std::function<void(std::chrono::nanoseconds)>;

@@ -20,7 +20,7 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  // Shows what `line` returns, if it is time to.
+  // Shows what `line` returns, if it is time for that.
   void Show(const std::function<std::string()>& line);
 
  private:

@@ -91,7 +91,7 @@ std::optional<Shift> Canvas::Draw(const PictureView& frame, const Homography& an
   const Homography part_from_canvas = Inverse(canvas_from_part);
   frame_from_canvas_ = inset_.OfPicture(part_from_canvas);
   WarpPicture(inset_.Crop(frame), part_from_canvas, drawn_.data(), out_of_view_);
-  // What the frame does not show, but an earlier one did.
+  // Pixels that the frame does not show, but an earlier one did.
   Intersect(std::as_const(out_of_view_), std::as_const(drawn_before_), out_of_view_);
   const ConstMaskView kept = std::as_const(out_of_view_);
   for (int y = 0; y < height_; ++y) {

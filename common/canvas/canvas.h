@@ -14,17 +14,17 @@
 namespace cacheinf {
 
 // What a camera would see if it stood as still as it can. Every frame is drawn where its content
-// lies in the anchor, the frame that began the canvas, so what is computed of the canvas stays in
+// lies in the anchor, the frame that began the canvas, so results computed from the canvas stay in
 // place. The canvas is as large as a frame. When the view leaves its middle, the canvas moves by
-// whole strides, as stored maps can (scroll.h). What a frame does not show stays as last drawn;
-// what was never drawn repeats the frame's edge. Bars beside frames (inset.h) stay where the anchor
-// has them.
+// whole strides, as stored maps can (scroll.h). Pixels that a frame does not show stay as last
+// drawn; pixels that were never drawn repeat the frame's edge. Bars beside frames (inset.h) stay
+// where the anchor has them.
 class Canvas {
  public:
   // `step` is the graph's ShiftStep; 0: the canvas cannot move.
   Canvas(int width, int height, int channels, int step);
 
-  // From now on frames show something only in this part of them; at first it is all of them.
+  // From now on frames show something only in this part; at first the part is the whole frame.
   // REQUIRES: an inset of pictures of the canvas's size; Anchor is called next.
   void SetInset(const Inset& inset);
 
@@ -52,7 +52,8 @@ class Canvas {
  private:
   void Foresee(double strain);
 
-  // Has no bars. Neither have the pixels, masks and homographies below unless they say otherwise.
+  // The canvas without bars. The pixels, masks and homographies below have no bars either, unless
+  // they say otherwise.
   PictureView part() const { return {pixels_.data(), width_, height_, channels_}; }
   double Strain(const Homography& canvas_from_part) const;
   Shift ShiftToMiddle(const Homography& canvas_from_part) const;

@@ -29,7 +29,7 @@ void CanvasGeometry::SetInset(const Inset& inset) {
 
 void CanvasGeometry::Begin(const PictureView& frame, bool is_followed) {
   canvas_.Anchor(frame);
-  // Finding corners takes time; only a frame that others are followed from needs them.
+  // Finding corners takes time; only a frame from which others are followed needs them.
   if (is_followed) tracker_.SetReference(frame);
   anchor_from_reference_ = {};
   reference_light_ = {};
@@ -54,7 +54,7 @@ Placement CanvasGeometry::Place(const PictureView& frame, bool /*compares_bytes*
   placement.scroll = *shift;
   if (shift->is_zero()) return placement;
   reference.Scroll(*shift);
-  // What lies in the middle now is what later frames will show.
+  // What is now in the middle is what later frames will show.
   tracker_.SetReferenceToLastFrame();
   anchor_from_reference_ = anchor_from_frame;
   reference_light_ = placement.light;

@@ -190,7 +190,7 @@ GstEncoder::GstEncoder(const PictureFormat& format, const std::string& pipeline)
 GstEncoder::~GstEncoder() = default;
 
 void GstEncoder::Open() {
-  pipeline_.reset();  // some encoders are one only
+  pipeline_.reset();  // some encoders allow only one
   pipeline_ = std::make_unique<Pipeline>(format_, text_);
 }
 

@@ -9,8 +9,8 @@
 
 namespace cacheinf {
 
-// Returns whether GStreamer has started. From then on what GLib would print goes to the log, as
-// what users must know comes in GStreamer's own messages.
+// Returns whether GStreamer has started. From then on GLib's prints go to the log, because
+// GStreamer's own messages tell users all that they must know.
 inline bool StartGStreamer() {
   static const bool is_started = [] {
     if (gst_init_check(nullptr, nullptr, nullptr) == FALSE) return false;

@@ -43,7 +43,7 @@ int ReadQuality(const std::string& text) {
   return *quality;
 }
 
-// x264 takes any number, and the nearest of these instead.
+// x264 accepts any number, but takes the nearest of these.
 void CheckCrf(const std::string& text) {
   constexpr double kWorst = 51;
   const std::optional<double> crf = NumberIn<double>(text);

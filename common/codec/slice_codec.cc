@@ -45,7 +45,7 @@ std::optional<std::vector<uint8_t>> AsBytes(std::span<const uint8_t> numbers) {
     for (size_t i = first; i < std::min(first + kTogether, bytes.size()); ++i) {
       float number = 0;
       std::memcpy(&number, &numbers[i * sizeof(float)], sizeof(float));
-      // NaN gets a level, too, and differs from it.
+      // NaN gets a level, too, but differs from it.
       const int level = static_cast<int>(std::min(255.0F, std::max(0.0F, number)));
       bytes[i] = static_cast<uint8_t>(level);
       different |=

@@ -27,8 +27,8 @@ enum class SliceCodec : uint8_t {
   kRaw,
   kFp16,  // see float16.h
   // zstd's quickest level, over all numbers' first bytes, then their second ones, …: leaves 73 to
-  // 81 % of what yolov5n and espnet keep, against 80 to 87 % over numbers in place. (Half of
-  // squeezenet's numbers are 0; there either leaves 50 to 53 %.)
+  // 81 % of the bytes that yolov5n and espnet keep, against 80 to 87 % without this order. (Half of
+  // squeezenet's numbers are 0; there both leave 50 to 53 %.)
   kZstd,
   kFp16Zstd,
 };

@@ -108,7 +108,7 @@ void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<u
         to->insert(to->end(), data, data + size);
       },
       nullptr);
-  // The quickest that makes pictures of a camera smaller.
+  // The quickest filter that makes camera pictures smaller.
   png_set_filter(writer.png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
   png_set_compression_level(writer.png, Z_BEST_SPEED);
   png_set_compression_strategy(writer.png, Z_RLE);

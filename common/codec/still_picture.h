@@ -14,10 +14,11 @@
 
 namespace cacheinf {
 
-// How colours, which JPEG keeps only for every second pixel, are filled in.
+// How colours are filled in; JPEG keeps them only for every second pixel.
 enum class JpegColours : uint8_t {
   kSmooth,
-  kApart,  // each pixel takes that of its 2 × 2 pixels, so none depends on another block of 16 × 16
+  kApart,  // each pixel takes the colour of its 2 × 2 pixels, so none depends on another block of
+           // 16 × 16
 };
 
 // REQUIRES: quality from 1 to 100. Throws std::runtime_error if the library fails.
@@ -26,7 +27,7 @@ void AppendJpeg(const uint8_t* pixels, const PictureFormat& format, int quality,
 const char* ReadJpeg(std::span<const uint8_t> bytes, const PictureFormat& format,
                      JpegColours colours, uint8_t* pixels);
 
-// What the head of a JPEG or PNG says; nothing if the bytes are neither's. Sizes may be any.
+// What the head of a JPEG or PNG says; nothing if the bytes are neither. Sizes may be anything.
 struct StillFormat {
   bool is_jpeg = false;
   bool is_deep = false;   // 16 bits a channel
@@ -36,7 +37,7 @@ std::optional<StillFormat> FormatOfStill(std::span<const uint8_t> bytes);
 
 // Takes colours for blue, green, red. Throws std::runtime_error if the library fails.
 void AppendPng(const uint8_t* pixels, const PictureFormat& format, std::vector<uint8_t>* bytes);
-// Of `format.channels` 4, the last is the opacity.
+// If `format.channels` is 4, the last one is the opacity.
 const char* ReadPng(std::span<const uint8_t> bytes, const PictureFormat& format, uint8_t* pixels);
 
 }  // namespace cacheinf

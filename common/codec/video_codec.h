@@ -29,7 +29,7 @@ struct LibavDeleter {
 template <typename T>
 using LibavOwned = std::unique_ptr<T, LibavDeleter>;
 
-// The encoder that libavcodec takes for H.264 where none is named; empty: it has none that opens.
+// The encoder that libavcodec takes for H.264 if none is named; empty: it has none that opens.
 std::string NameOfH264Encoder();
 
 class VideoEncoder {

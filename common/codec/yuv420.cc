@@ -17,7 +17,7 @@ Byte* RowOf(const Yuv420<Byte>& yuv, size_t plane, int row) {
   return yuv.planes[plane] + int64_t{row} * yuv.row_bytes[plane];
 }
 
-// Makes a row coloured and even: grey gives all colours, and the last pixel is repeated.
+// Gives a row colours and an even length: grey fills all colours, and the last pixel is repeated.
 void Widen(const uint8_t* row, const PictureFormat& format, std::vector<uint8_t>* to) {
   to->clear();
   for (int x = 0; x < format.width + format.width % 2; ++x) {

@@ -10,7 +10,7 @@
 
 namespace cacheinf {
 
-// How a frame is computed when the results of the one before are kept. The defaults are safe;
+// How a frame is computed when the last frame's results are kept. The defaults are safe;
 // `cacheinf-robot calibrate` tries a clip to find what fits a network and a camera.
 struct CacheConfig {
   enum class Policy : uint8_t { kExact, kChange, kFixed };  // common/exec/change_policy.h
@@ -28,13 +28,13 @@ struct CacheConfig {
   // Share of a dense run beyond which reuse does not pay; 0: it always does. Has no key.
   double most_work = 0.85;
   bool relight = true;     // frames are shown in the light of what is stored
-  double budget_mb = 0.0;  // that activations may take, kept or not; 0: all maps are kept
+  double budget_mb = 0.0;  // for activations, kept or not; 0: all maps are kept
 
   // The table points into this object, which must outlive it.
   FieldTable Fields();
 };
 
-// Those of a tracker that have keys. The table points into the tracker's configuration.
+// The fields of a tracker that have keys. The table points into the tracker's configuration.
 FieldTable FieldsOf(TrackerConfig& tracker);
 
 constexpr Words<3> WordsOf(CacheConfig::Policy) { return {"exact", "change", "fixed"}; }

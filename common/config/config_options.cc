@@ -49,7 +49,7 @@ void ConfigOptions::AddTo(CLI::App& command, const FieldTable& fields,
                    "key, and exits.");
 }
 
-// `path` is of the table, with a dot at its end.
+// `path` is the table's, with a dot at its end.
 void ConfigOptions::AddFields(CLI::App& command, const FieldTable& fields, const std::string& path,
                               const std::string& group, const std::set<std::string>& only) {
   for (const Field& field : fields) {
@@ -79,7 +79,7 @@ CLI::Option* ConfigOptions::AddOption(CLI::App& command, const std::string& path
       ->expected(is_boolean ? 0 : 1, is_list ? CLI::detail::expected_max_vector_size : 1);
 }
 
-// Takes apart the argument of --set, whose key stands for an option of its own.
+// Splits the argument of --set; its key acts like an option.
 ConfigOptions::Setting ConfigOptions::ParseSetting(const std::string& pair) {
   const size_t equals = pair.find('=');
   if (equals == std::string::npos) {

@@ -10,8 +10,8 @@
 
 namespace cacheinf {
 
-// The command-line options that make up a program's configuration: --config, those that its fields
-// name, and --set; and those that print it.
+// The command-line options that make up a program's configuration: --config, the options that its
+// fields name, and --set; also those that print it.
 class ConfigOptions {
  public:
   ConfigOptions() = default;

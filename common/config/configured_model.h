@@ -15,9 +15,9 @@ namespace cacheinf {
 // network takes one picture. Throws InputError if it cannot be read or has more than one input.
 Graph LoadNetwork(const RobotConfig& config, bool has_tensors);
 
-// Adds picture and decoder, so that the network is ready to run. Behind what the decoder gives, the
-// network's own outputs are outputs too if the configuration dumps them. Throws InputError if it
-// does not fit the configuration.
+// Adds picture and decoder, so that the network is ready to run. If the configuration dumps
+// outputs, the network's own outputs follow the decoder's. Throws InputError if the network does
+// not fit the configuration.
 Graph CompleteNetwork(Graph graph, const RobotConfig& config, bool has_tensors);
 
 inline Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
@@ -25,13 +25,13 @@ inline Graph LoadGraph(const RobotConfig& config, bool has_tensors) {
 }
 
 // Loads another network for the same frames, in place of `first`: the one that a quantised network
-// was made of, say. Throws InputError also unless it sees the same pictures and has outputs of the
+// was made of, say. Also throws InputError unless it sees the same pictures and has outputs of the
 // same shapes.
 Graph LoadInPlaceOf(const Graph& first, const std::string& model, const RobotConfig& config,
                     bool has_tensors);
 
 // Makes the configuration's backend with `threads` threads, whatever the configuration says. Throws
-// InputError if this machine or build does not have it.
+// InputError if this machine or build lacks it.
 std::unique_ptr<Backend> MakeBackend(const RobotConfig& config, int threads);
 // `cpu` applies to backends with our own CPU kernels.
 std::unique_ptr<Backend> MakeBackend(RobotConfig::Backend kind, const CpuBackendOptions& cpu);

@@ -125,8 +125,8 @@ std::string OneOf(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, " or "));
 }
 
-// A key that files and robots could have once, by its name in its table, and the only value that
-// now ever holds; or a key's word.
+// A key that files and robots could once have, by its name in its table, and the only value that
+// still holds; or a key's word.
 struct Gone {
   std::string_view key;
   std::string_view json;
@@ -344,7 +344,7 @@ Json SplitAtCommas(std::string_view text) {
 Json FromCommandLine(std::string_view text, const Field& field) {
   const auto* const choice = std::get_if<Choice>(&field.target);
   if (choice != nullptr && choice->words == std::vector<std::string>{"off", "on"}) {
-    // What YAML makes of these words.
+    // YAML reads these words as booleans.
     if (text == "false" || text == "true") return text == "true" ? "on" : "off";
   }
   if (IsText(field)) return text;

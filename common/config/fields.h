@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-// One table describes a program's configuration: for each key its name, what it means, when to
-// touch it, what it may be, and where in the struct it lies. Reading and writing JSON, checking,
-// the command line's options and the JSON Schema for editors all come from this table.
+// One table describes a program's configuration: for each key its name, its meaning, when to touch
+// it, its bounds, and where in the struct it lies. Reading and writing JSON, checking, the command
+// line's options and the JSON Schema for editors all come from this table.
 
 namespace cacheinf {
 
@@ -32,7 +32,7 @@ Choice MakeChoice(Enum& value) {
           [&value](size_t index) { value = static_cast<Enum>(index); }};
 }
 
-// Nothing is the first word, "auto".
+// An empty optional is the first word, "auto".
 template <typename Enum>
 Choice MakeChoice(std::optional<Enum>& value) {
   std::vector<std::string> words = {"auto"};
@@ -97,8 +97,8 @@ bool HasKey(std::string_view text, const char* key);
 void SetField(std::string_view path, std::string_view text, std::string_view name,
               const FieldTable& fields);
 
-// Returns a message with keys in place of the command line's options, for who sets keys otherwise:
-// "--server mpi" becomes "server.address mpi".
+// Returns a message with keys in place of the command line's options, for users who set keys
+// otherwise: "--server mpi" becomes "server.address mpi".
 std::string WithKeys(std::string text, const FieldTable& fields);
 
 // Throws InputError if a value is out of bounds.

@@ -16,7 +16,7 @@
 namespace cacheinf {
 
 // The picture's numbers are (pixel - mean) / divisor, pixel in 0..255, in the order of `channels`.
-// Nothing, or an empty list, stands for what is usual for the network (ChoosePreprocess).
+// Nothing, or an empty list, stands for the network's usual value (ChoosePreprocess).
 struct PreprocessConfig {
   std::optional<PictureSpec::Fit> fit;
   int border = 114;

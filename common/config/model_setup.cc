@@ -18,7 +18,7 @@ using Fit = PictureSpec::Fit;
 using Resize = PictureSpec::Resize;
 using Channels = PictureSpec::Channels;
 
-// How frames become pictures where a network of some kind is trained.
+// How frames become pictures when a network of some kind is trained.
 struct Training {
   Fit fit = Fit::kStretch;
   Resize resize = Resize::kBilinear;
@@ -27,7 +27,7 @@ struct Training {
   std::vector<double> divisor = {255.0};
 };
 
-// What ImageNet's pixels are on average, and how far they spread.
+// The mean of ImageNet's pixels, and their spread.
 const std::vector<double> kImageNetMean = {123.675, 116.28, 103.53};
 const std::vector<double> kImageNetSpread = {58.395, 57.12, 57.375};
 
@@ -85,7 +85,7 @@ bool IsGrey(const Graph& graph) {
   return shape[1] == 1 || (shape[3] == 1 && shape[1] != 3);
 }
 
-// Puts what is usual where the configuration is silent, and notes the key.
+// Puts the usual value where the configuration is silent, and notes the key.
 template <typename Value, typename Usual>
 void Settle(const char* key, const Usual& usual, Value& value, std::vector<std::string>& keys) {
   if (!(value == Value{})) return;
@@ -166,7 +166,7 @@ PreprocessChoice ChoosePreprocess(const Graph& graph, const ModelConfig& config)
 }
 
 std::string DoubtOfDivisor(const Graph& graph, const PreprocessConfig& config) {
-  constexpr double kLevels = 50;  // a divisor that is as large is one of levels
+  constexpr double kLevels = 50;  // a divisor this large divides levels
   const std::vector<double>& divisor = config.divisor;
   const bool divides =
       !divisor.empty() &&

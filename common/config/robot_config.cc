@@ -118,7 +118,7 @@ bool IsFile(const std::string& source) {
   return !is_number && !is_generated && !is_pipeline && source.find("://") == std::string::npos;
 }
 
-// Of keys with commas between them, those that are files: others are hexadecimal digits.
+// Changes those of the comma-separated keys that are files: others are hexadecimal digits.
 std::string ChangeKeys(const std::string& keys,
                        const std::function<std::string(const std::string& path)>& changed) {
   std::string all;
@@ -131,7 +131,7 @@ std::string ChangeKeys(const std::string& keys,
   return all;
 }
 
-// What a configuration with plans to choose from means where it says no mode.
+// Sets the mode that a configuration with plans to choose from means if it names none.
 void TakeUsualMode(RobotConfig& config) {
   const bool has_plans = !config.server.address.empty() || !config.smaller_models.empty();
   if (has_plans) config.mode = RobotConfig::Mode::kCacheinf;
@@ -379,7 +379,7 @@ void RobotConfig::ChangePaths(const std::function<std::string(const std::string&
   }
   server.server_key = ChangeKeys(server.server_key, changed);
   for (std::string& input : inputs) {
-    const size_t value = input.find('=') + 1;  // 0: it only goes on with a list of numbers
+    const size_t value = input.find('=') + 1;  // 0: it only continues a list of numbers
     if (value > 0 && input.ends_with(".npy")) {
       input = input.substr(0, value) + changed(input.substr(value));
     }

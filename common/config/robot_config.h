@@ -60,7 +60,7 @@ struct RobotConfig {
   std::vector<std::string> inputs;  // as ReadConstantInputs reads them
   std::string source;
   Mode mode = Mode::kDense;
-  int track = 1;  // of so many frames one is computed, and the others get its answer, moved
+  int track = 1;  // one of so many frames is computed, and the others get its answer, moved
   int check = 0;
   std::string against;  // the model whose dense answers `check` takes; empty: `model`
   int threads = 0;
@@ -81,7 +81,8 @@ struct RobotConfig {
   RecordConfig record;
   ServerLinkConfig server;
 
-  // Whether a server answers frames or a part of them. In other modes there may be one, too.
+  // Whether the mode has a server answer frames or parts of them. Other modes may have a server,
+  // too.
   bool UsesServer() const {
     return mode == Mode::kRemote || mode == Mode::kSplit || mode == Mode::kCacheinf;
   }
@@ -89,7 +90,7 @@ struct RobotConfig {
   bool ReadsWholeOutputs() const {
     return check > 0 || !output.dump_outputs.empty() || !record.folder.empty();
   }
-  // Whether what was computed of a frame is used for the next.
+  // Whether a frame's results are used for the next.
   bool KeepsResults() const { return mode == Mode::kCache || UsesServer(); }
 
   // Whether the robot chooses among several models.
@@ -100,14 +101,15 @@ struct RobotConfig {
   // The same, but it computes all of every frame.
   RobotConfig InDenseMode() const;
 
-  // With one of the smaller models in place of the first, and nothing else that is only the
+  // With one of the smaller models in place of the first, and without anything that is only the
   // first's. REQUIRES: checked.
   RobotConfig WithSmallerModel(const std::string& smaller) const;
 
-  // With another network for the same frames and answers in place of the model and all around it.
+  // With another network for the same frames and answers, in place of the model and everything that
+  // goes with it.
   RobotConfig WithModel(const std::string& other) const;
 
-  // What `shapes` says. REQUIRES: checked.
+  // The shapes in `shapes`. REQUIRES: checked.
   std::vector<Shape> InputShapes() const;
 
   Objective EffectiveObjective() const;
@@ -174,8 +176,8 @@ void WriteRobotConfig(RobotConfig config, const std::filesystem::path& path);
 // the working directory. Throws InputError.
 RobotConfig EffectiveConfig(const ConfigOptions& options);
 
-// What LoadRobotConfig and ParseRobotConfig give, with the mode that EffectiveConfig takes where
-// none is said: for those who have no options.
+// What LoadRobotConfig and ParseRobotConfig give, with the mode that EffectiveConfig takes if none
+// is named: for callers without options.
 RobotConfig EffectiveConfig(const std::filesystem::path& path);
 RobotConfig EffectiveConfig(std::string_view text, std::string_view name);
 

@@ -29,7 +29,7 @@ struct ServerLinkConfig {
   std::string schedule;  // file; empty: the server makes one
   std::string emulate;   // common/link/emulated_link.h
 
-  // Which of a program's robots this is, as the server is told; no key. Empty: its only one.
+  // Tells the server which of a program's robots this is; has no key. Empty: the only one.
   std::string robot;
 
   // The table lies over this object, which must outlive it.

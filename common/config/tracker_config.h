@@ -6,7 +6,7 @@
 #include "common/base/words.h"
 
 // How a new frame is aligned with the one whose results are kept, and which of its pixels count as
-// changed. A robot's configuration names `kind` and `change.threshold` alone; the rest is for
+// changed. A robot's configuration names only `kind` and `change.threshold`; the rest is for
 // benchmarks and tests.
 
 namespace cacheinf {

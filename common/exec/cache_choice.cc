@@ -274,7 +274,7 @@ class Search {
     offers_.push({work / static_cast<double>(bytes), bytes, value, round_});
   }
 
-  // The chosen values without this one and those in whose place it would be kept anyway.
+  // The chosen values, without this one and those in the place of which it would be kept anyway.
   std::optional<std::vector<bool>> Without(ValueId value) const {
     std::vector<bool> without = chosen_;
     if (!kept_.is_kept[value]) return std::nullopt;

@@ -13,8 +13,8 @@ namespace cacheinf {
 
 // One number per channel for every value of a graph: 1 / σ, where σ is the spread of that channel's
 // numbers over a picture. Empty for values that are not maps. An 8-bit map has one number per byte,
-// in steps and spare bytes included, scaled by √(bytes ÷ channels), so that a test's mean over all
-// bytes is that over channels. Spare bytes never change, so their numbers do not matter.
+// spare bytes included, in steps and scaled by √(bytes ÷ channels), so that a test's mean over all
+// bytes is the mean over channels. Spare bytes never change, so their numbers do not matter.
 using InverseSpreads = std::vector<std::vector<float>>;
 
 inline PixelNumbers NumbersOf(const Value& map) {
@@ -51,8 +51,8 @@ struct ChangePolicy {
   // too. So no later operator sees edges between old and new pixels.
   int stem_depth = 0;
 
-  // Whether two sides may share a frame by rows. Under kFixed with a stem, all maps take the pixels
-  // that come out of the stem changed, and each side knows only its own rows of these.
+  // Whether two sides may share a frame by rows. Under kFixed with a stem, all maps compute the
+  // pixels in which the stem's output changed, and each side knows these only in its own rows.
   bool can_split() const { return kind != Kind::kFixed || stem_depth == 0; }
 
   bool operator==(const ChangePolicy&) const = default;

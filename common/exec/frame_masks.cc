@@ -110,8 +110,8 @@ Range FrameMasks::RowsOf(ValueId id) const {
   return computed.empty() || operators_[producer].is_local ? computed : all;
 }
 
-// Whether this side always computes all rows, not only because they have moved that far: what is
-// asked of a device must not depend on how rows move.
+// Whether this side always computes all rows, not just where rows lie now: the work that a device
+// gets must not depend on how rows move.
 bool FrameMasks::IsMine(OpId op) const {
   return rows_ == nullptr ||
          (!rows_->may_move[op] && rows_->computed[op] == Range{0, OutputOf(op).own.height});
@@ -176,7 +176,7 @@ void FrameMasks::FindStem(int depth) {
   }
 }
 
-// Whether the operator takes what is fixed for its size.
+// Whether the operator computes the pixels that are fixed for its size.
 bool FrameMasks::IsFixed(OpId op) const {
   return policy_.kind == ChangePolicy::Kind::kFixed && OutputOf(op).shows_picture && !IsInStem(op);
 }
@@ -210,7 +210,7 @@ void FrameMasks::FindFixed() {
 // An operator's turn.
 
 void FrameMasks::Follow(OpId op) {
-  if (IsFixed(op)) return;  // so are all that read it
+  if (IsFixed(op)) return;  // so are all its readers
   const PixelSet changed = OutputOf(op).own;
   sets_.Clear(changed);
   AddReached(op, changed);
@@ -362,7 +362,7 @@ void FrameMasks::Commit() {
 }
 
 void FrameMasks::Abandon(OpId op) {
-  // What the stem brings is less than what reaches its end, but is not known yet.
+  // The stem brings less than what reaches its end, but it is not yet known what.
   if (!is_fixed_known_ && stem_size_ > 0) policy_.kind = ChangePolicy::Kind::kExact;
   for (OpId id = 0; id < static_cast<OpId>(operators_.size()); ++id) {
     if (!IsKept(id)) {
@@ -507,7 +507,7 @@ void FrameMasks::TakeRows(ValueId value, Range rows) {
 void FrameMasks::TakePixels(ValueId value, PixelSet arrived) {
   const OfValue& received = values_[value];
   peer_->Arrive(value, arrived);
-  // Under kExact both sides compute the same; under kFixed nothing is promised of inputs.
+  // Under kExact both sides compute the same; under kFixed nothing is promised about inputs.
   if (policy_.kind == ChangePolicy::Kind::kChange) {
     for (const ValueId part : peer_->parts(value)) {
       if (values_[part].stale.exists()) AddStale(part, arrived);

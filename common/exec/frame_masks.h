@@ -32,7 +32,7 @@ namespace cacheinf {
 //                    that shows no picture (a gate, say), if the first pixel
 //                    is forced
 //
-// An operator's turn comes, whose output is kept:
+// It is the turn of an operator whose output is kept:
 //
 //   stale(v)  += rows of `mine` that this side did not hold in the last frame  AddEntered
 //   reached(v) = pixels that read a changed pixel of an input                  AddReached
@@ -43,25 +43,25 @@ namespace cacheinf {
 //   changed(v) = active(v) less those that are not stale and that a test finds FindTest
 //                unchanged
 //
-// or is not kept:
+// or whose output is not kept:
 //
 //   changed(u) = reached(u)                                                    Follow
 //
-// Before it runs, for the inner operators of its stage, from the last to the first:
+// Before a root runs, for the inner operators of its stage, from the last to the first:
 //
 //   needed(u)   = pixels that needed or active ones of the stage read, less    FindNeeded
 //                 computed(u)
 //   computed(u) += needed(u)                                                   FindNeeded
 //
-// After it has run, and for an input at the frame's beginning:
+// After an operator has run, and for an input at the frame's beginning:
 //
 //   stale(v)  -= mine                                                          Store
 //   unsent(v) += (changed(v) ∪ small changes that forced(v) stored) ∩ mine     Store
 //
 // Before the first frame all is stale. A forced pixel is stored even if the policy calls its change
 // none; that change goes no further. A value that is no map, or that no local operator computes, is
-// active as a whole or not at all. Under kFixed all maps over the picture that have one size, those
-// of the stem excepted, share
+// active as a whole or not at all. Under kFixed all maps over the picture that have one size,
+// except those of the stem, share
 //
 //   fixed(size) = grown(changed pixels of the inputs, or of what the stem      FindFixed
 //                 brings) ∪ forced
@@ -74,7 +74,7 @@ namespace cacheinf {
 //   changed(v) = nothing, if it did not run: its readers see the change when   AddMissed
 //                the next frame computes it (with a peer, see below)
 //
-// As long as what the stem brings is not known, changes are followed exactly: it brings less.
+// Until it is known what the stem brings, changes are followed exactly: the stem brings fewer.
 //
 // If the stored maps are shifted, from the first operator to the last:
 //
@@ -94,7 +94,7 @@ namespace cacheinf {
 // - When a frame is abandoned, changed(v) is active(v) of what did not run, and all of the rows
 //   that had not arrived (AddUnknownRows). So what reads these becomes stale, too.
 //
-// When rows arrive, of which the peer has computed all that was active:
+// When rows arrive in which the peer has computed all that was active:
 //
 //   changed(v) += (stale(v) ∪ what this side changed in its parts) ∩ rows      TakeRows
 //   stale(v)   -= rows                                                         TakeRows
@@ -103,7 +103,7 @@ namespace cacheinf {
 //   stale(part of v) += the pixels that arrived, under kChange: what reads     TakePixels
 //                 the part may have run
 //
-// Nothing else in these rows has changed for who reads them here, as this side has held them since.
+// Nothing else in these rows has changed for readers here, since this side has held them all along.
 class FrameMasks {
  public:
   // `trades`: whether there is a peer. All else must outlive this.
@@ -114,12 +114,13 @@ class FrameMasks {
   // Begins a frame. `changed` has one mask per graph input, of its size, or of one pixel if it is
   // not a map; no masks: nothing has changed. `forced` (no words: none) has the size of the first
   // map among the inputs. Its pixels are computed and stored by all maps over them, however little
-  // they change; a change that the policy calls none does not travel on from there either. `rows`,
-  // null for all, must outlive the frame. REQUIRES: a policy with spreads if it needs them.
+  // they change; a change that the policy calls none still does not travel on. `rows`, null for
+  // all, must outlive the frame. REQUIRES: a policy with spreads if it needs them.
   void Begin(const ChangePolicy& policy, std::span<const ConstMaskView> changed,
              ConstMaskView forced, const FrameRows* rows);
 
-  // Finds what the operator is to compute, and what becomes of it. REQUIRES: its output is kept.
+  // Finds which pixels the operator computes, and how they are tested. REQUIRES: its output is
+  // kept.
   PixelRunArgs Activate(OpId op);
 
   // For an operator whose output is not kept: finds which pixels may have changed.
@@ -182,14 +183,14 @@ class FrameMasks {
   struct Size {
     PixelSet scratch;
     PixelSet all;
-    // Of those that show the picture.
+    // For values that show the picture.
     PixelSet fixed;
     PixelSet forced;
   };
 
   struct OfValue {
     PixelSet own;
-    PixelSet changed;  // `own`, or the `fixed` that it shares; of an operator to run: active
+    PixelSet changed;  // `own`, or the `fixed` that it shares; before its operator runs: active
     size_t size = 0;
     bool shows_picture = false;  // it lies over the first map among the inputs
     // If it is kept.
@@ -278,7 +279,7 @@ class FrameMasks {
   size_t stem_size_ = 0;  // in operators
   bool is_fixed_known_ = false;
   bool has_forced_ = false;
-  bool forces_others_ = false;  // what shows no picture
+  bool forces_others_ = false;  // values that show no picture
 };
 
 }  // namespace cacheinf

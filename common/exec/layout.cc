@@ -26,9 +26,9 @@ bool LiesInLogicalOrder(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-class LayoutPlanner {
+class LayoutMaker {
  public:
-  LayoutPlanner(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep)
+  LayoutMaker(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep)
       : graph_(graph),
         keep_(keep),
         is_needed_(graph.values.size(), false),
@@ -41,7 +41,7 @@ class LayoutPlanner {
     PlaceOthers();
   }
 
-  Layout Plan() const {
+  Layout Make() const {
     Layout layout;
     for (const Operator& op : graph_.operators) {
       layout.is_done_by_placement.push_back(IsDoneByPlacement(op));
@@ -127,8 +127,8 @@ class LayoutPlanner {
     spots_[value] = {base.buffer, viewed, base.offset + offset, strides};
   }
 
-  // Goes from the last concatenation to the first, so that one that is concatenated itself has its
-  // place when its inputs need it.
+  // Goes from the last concatenation to the first, so that one that is itself concatenated already
+  // has its place when its inputs need it.
   void PlaceConcatenated() {
     for (size_t id = graph_.operators.size(); id-- > 0;) {
       const Operator& op = graph_.operators[id];
@@ -207,20 +207,20 @@ class LayoutPlanner {
   }
 
   void LayOutBuffers(Layout& layout) const {
-    const ArenaPlan plan = PlanArena(BufferRequests(layout.stages));
+    const ArenaLayout arena = LayOutArena(BufferRequests(layout.stages));
     layout.places.resize(graph_.values.size());
     for (size_t id = 0; id < graph_.values.size(); ++id) {
       const Spot& spot = spots_[id];
       if (spot.buffer == kNone) continue;
-      layout.places[id] = {true, plan.offsets[spot.buffer] + static_cast<size_t>(spot.offset),
+      layout.places[id] = {true, arena.offsets[spot.buffer] + static_cast<size_t>(spot.offset),
                            spot.viewed, spot.strides};
       if (graph_.values[id].is_constant()) {
         layout.constant_floats += AlignedFloats(graph_.values[id].constant.count());
       }
     }
-    layout.arena_floats = plan.floats;
-    layout.kept_floats = plan.kept_floats;
-    layout.lower_bound_floats = plan.lower_bound_floats;
+    layout.arena_floats = arena.floats;
+    layout.kept_floats = arena.kept_floats;
+    layout.lower_bound_floats = arena.lower_bound_floats;
   }
 
   // A buffer lives from when the first of its values is computed until the last is read.
@@ -267,11 +267,11 @@ class LayoutPlanner {
 }  // namespace
 
 Layout MakeLayout(const Graph& graph, const std::vector<ValueId>& chosen, Keep keep) {
-  return LayoutPlanner(graph, chosen, keep).Plan();
+  return LayoutMaker(graph, chosen, keep).Make();
 }
 
 KeptValues FindKept(const Graph& graph, const std::vector<ValueId>& chosen) {
-  return LayoutPlanner(graph, chosen, Keep::kChosen).Kept();
+  return LayoutMaker(graph, chosen, Keep::kChosen).Kept();
 }
 
 TensorView ViewOf(const Graph& graph, const Layout& layout, ValueId value, float* arena) {

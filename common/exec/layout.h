@@ -37,7 +37,7 @@ struct Layout {
   size_t arena_floats = 0;  // everything
   size_t constant_floats = 0;
   size_t kept_floats = 0;         // constants included
-  size_t lower_bound_floats = 0;  // ArenaPlan::lower_bound_floats
+  size_t lower_bound_floats = 0;  // ArenaLayout::lower_bound_floats
 };
 
 // Kept values share their memory only with values concatenated in them and views of them. Constants

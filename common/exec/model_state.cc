@@ -220,7 +220,7 @@ struct ModelState::State {
     next_stage = 0;
   }
 
-  // Whether a whole frame is to find out what comes out with the bits that a peer holds.
+  // Whether a whole frame must find the pixels that come out with the bits that a peer holds.
   bool IsCompared(const FrameDecision& decision, const ChangePolicy& policy,
                   const FrameRows* rows) const {
     const bool may_be = policy.kind == ChangePolicy::Kind::kExact && decision.base >= 0;
@@ -242,7 +242,8 @@ struct ModelState::State {
     }
   }
 
-  // One, or all if that only asks for them: another state's would make one piece with them.
+  // Runs one stage, or all if the backend only notes them: else another state's work would join
+  // theirs.
   void RunDenseStages() {
     do {
       RunAllOf(layout.stages[next_stage++]);
@@ -521,14 +522,14 @@ struct ModelState::State {
   std::optional<FrameMasks> masks;
   std::optional<StoredCheck> check;
   enum class Frame : uint8_t { kNone, kNothing, kDense, kOfChanges };
-  Frame frame = Frame::kNone;  // that has begun
+  Frame frame = Frame::kNone;  // the one that has begun
   size_t next_in_order = 0;    // of a dense one
   OpId next_op = 0;            // of another
   size_t next_stage = 0;
   uint32_t checked_frames = 0;
   std::vector<uint64_t> host_words;
   std::vector<float> picture_numbers;
-  std::optional<PictureLevels> levels;  // of a picture that is an 8-bit map
+  std::optional<PictureLevels> levels;  // for a picture that is an 8-bit map
   std::vector<float> slice_numbers;
   std::vector<bool> is_output_read;
   MemoryReport memory;
@@ -623,7 +624,7 @@ void ModelState::Run() {
 
 void ModelState::Run(const RowsOfOperators& rows) {
   if (rows.size() != state_->operators.size()) {
-    throw std::invalid_argument("a plan of " + std::to_string(rows.size()) + " rows for " +
+    throw std::invalid_argument(std::to_string(rows.size()) + " rows for " +
                                 std::to_string(state_->operators.size()) + " operators");
   }
   for (const OpId op : state_->order) state_->Run(op, rows[op]);

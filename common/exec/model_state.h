@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "common/base/fields.h"
 #include "common/base/picture_view.h"
 #include "common/exec/change_policy.h"
 #include "common/exec/changed_work.h"
@@ -48,6 +49,9 @@ struct MemoryReport {
   size_t constant_bytes = 0;     // copies of constants that operators work on; not in arena_bytes
   size_t scratch_bytes = 0;
 };
+CACHEINF_FIELDS(MemoryReport, arena_bytes, second_bytes, no_cache_bytes, cache_all_bytes,
+                activation_bytes, persistent_bytes, lower_bound_bytes, constant_bytes,
+                scratch_bytes)
 
 // A pixel of a kept map.
 struct StoredPixel {
@@ -56,9 +60,9 @@ struct StoredPixel {
   int column = 0;
 };
 
-// Takes one frame at a time through a model. Holds the arena with the kept values, and knows what
-// they are worth. The constructor lays everything out; after it, only LibTorch's operators
-// allocate.
+// Takes one frame at a time through a model. Holds the arena with the kept values, and knows which
+// of their pixels are stale. The constructor lays everything out; after it, only LibTorch's
+// operators allocate.
 //
 // Exact mode: with a backend that keeps the promise of backend.h, a value's bits depend only on the
 // graph inputs: not on threads, the rows of a call, memory layout, earlier frames, or the side that
@@ -87,17 +91,18 @@ class ModelState {
   // The same in steps, so that between two of them the caller can look at clock and link, turn to
   // another state, or pack and unpack rows: follow with a Step while stages are left
   // (Layout::stages, from 0), then Commit or Abandon. A whole frame is a dense run; but if a peer
-  // holds the base or `rows` are given, it is compared under kExact, and what comes out with the
-  // base's bits is no change. With `rows`, which must outlive the frame, each stage computes only
-  // these rows of its root; the kept or received values that they read must be fresh. A side that
-  // does not hold the frame ignores `seen`. What is not computed becomes stale, as it does if an
-  // exception or Abandon ends the frame; all does if that was a dense run. Throws InputError if
-  // `rows` is given and the policy cannot be split. REQUIRES: with `rows`, a state that trades.
+  // holds the base or `rows` are given, its results are compared under kExact, and pixels that come
+  // out with the base's bits have not changed. With `rows`, which must outlive the frame, each
+  // stage computes only these rows of its root; the kept or received values that they read must be
+  // fresh. A side that does not hold the frame ignores `seen`. What is not computed becomes stale,
+  // also if an exception or Abandon ends the frame; if that was a dense run, everything becomes
+  // stale. Throws InputError if `rows` is given and the policy cannot be split. REQUIRES: with
+  // `rows`, a state that trades.
   void BeginFrame(const FrameDecision& decision, const PictureView& seen,
                   const ChangePolicy& policy, const FrameRows* rows = nullptr);
   size_t stage_count() const;
   size_t next_stage() const;
-  // Computes a stage; of a dense run all that are left, if the backend only notes them
+  // Computes a stage or, in a dense run, all that are left if the backend only notes them
   // (Backend::RunsLater). REQUIRES: a frame has begun, and a stage is left.
   void Step();
   ChangedWork Commit();   // REQUIRES: no stage is left
@@ -110,9 +115,9 @@ class ModelState {
   // ------------------------------------------------------------------------------------------
   // Computes everything, or the same rows of everything, whatever was stored.
 
-  // Copies a graph input in; of a picture that is an 8-bit map, its levels. Throws
+  // Copies a graph input in; for a picture that is an 8-bit map, `host` holds its levels. Throws
   // std::invalid_argument if its dims are not those of that input, and InputError if what should be
-  // levels are none.
+  // levels is not.
   void SetInput(size_t index, const ConstTensorView& host);
 
   // Sets the only input, as numbers 0 to 255. REQUIRES: a picture of the graph's size.

@@ -172,7 +172,7 @@ TensorView MovingMaps::View(ValueId value, int place) const {
   return view;
 }
 
-// In a frame.
+// During a frame.
 
 void MovingMaps::Move(const Homography& stored_from_frame) {
   front_ = 1 - front_;

@@ -18,9 +18,9 @@ namespace cacheinf {
 
 // The kept maps over the picture, for a camera that moves (Eq. 6 of the paper). Each has two
 // places. Operators read and write the one in front. When the camera has moved, the two swap roles
-// and nothing in front is valid: before an operator runs, pixels that it reads and that no operator
-// of the frame has computed are fetched from behind, through the homography. Settle fetches the
-// rest in idle time. While the camera is still, nothing is fetched, copied or looked at.
+// and nothing in front is valid: before an operator runs, the pixels that it reads are fetched from
+// behind, through the homography, unless an operator of the frame has computed them. Settle fetches
+// the rest in idle time. While the camera is still, nothing is fetched, copied or looked at.
 //
 // Graph inputs, which are set as a whole, and values that show no picture have one place. But what
 // shares a buffer with a map that moves (parts of a concatenation, views) moves along; pixels of a
@@ -53,7 +53,8 @@ class MovingMaps {
   bool is_settled() const { return is_settled_; }
 
   // The value's pixels that the last Move left without an old value to fetch: they must be computed
-  // before they are read. The set may not exist: there are none. REQUIRES: a value in two places.
+  // before they are read. A set that does not exist means that there are none. REQUIRES: a value in
+  // two places.
   PixelSet out_of_view(ValueId value) const;
 
   // The functions below do nothing while the maps are settled, or for values that are not in two
@@ -104,8 +105,8 @@ class MovingMaps {
   // What an operator reads of a value in two places.
   struct Read {
     ValueId value;
-    bool is_whole;        // whatever is read, all is
-    PixelWay way;         // if not
+    bool is_whole;        // any output pixel reads all of it
+    PixelWay way;         // if not is_whole
     bool lies_in_output;  // the operator leaves it where it is
     PixelSet pixels;      // of the value
   };

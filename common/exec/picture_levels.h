@@ -17,12 +17,12 @@ class PictureLevels {
  public:
   explicit PictureLevels(const Graph& graph);
 
-  // The input's words, until the next call. Throws std::invalid_argument if the picture has another
-  // size.
+  // The input's words, valid until the next call. Throws std::invalid_argument if the picture has
+  // another size.
   ConstTensorView WordsOf(const PictureView& picture);
 
-  // A picture that is given in numbers, until the next call. Throws std::invalid_argument if its
-  // dims are not those of the picture, and InputError if its numbers are no levels.
+  // The picture that these numbers give, valid until the next call. Throws std::invalid_argument if
+  // their dims are not those of the picture, and InputError if they are not levels.
   PictureView Read(const ConstTensorView& numbers);
 
  private:

@@ -115,7 +115,7 @@ std::optional<ShiftedAxis> ShiftAxis(const AxisWindow& axis, int in_shift) {
   return ShiftedAxis{*shift, KeptOutputs(axis, *shift, in_shift)};
 }
 
-// Such as a gate, which is the same for all pixels wherever they are.
+// Whether it is one pixel, such as a gate, which is the same wherever pixels are.
 bool IsOnePixel(const Shape& shape) {
   const size_t spatial = std::min<size_t>(shape.size(), 2);
   return std::all_of(shape.end() - static_cast<std::ptrdiff_t>(spatial), shape.end(),

@@ -30,7 +30,7 @@ size_t FloatsOf(const ConstTensorView& value, ConstMaskView pixels) {
   return static_cast<size_t>(CountActive(pixels) * value.dims[0] * value.dims[1]);
 }
 
-// As ReadSlice, up to where the numbers go. Of `value` only the dims matter.
+// As ReadSlice, but puts the numbers into `numbers`. Only the dims of `value` matter.
 const char* ReadNumbers(std::span<const uint8_t> bytes, ValueId id, Range rows, MaskView pixels,
                         const ConstTensorView& value, std::vector<float>* numbers) {
   if (bytes.size() < kHeaderBytes) return "a slice is shorter than its header";

@@ -13,7 +13,7 @@ namespace {
 constexpr double kLeastShare = 0.1;
 constexpr double kEnoughPixels = 4096;
 constexpr double kLeastSpread = 1e-12;
-// Of an 8-bit map: a number on an edge falls to either side, and such a step is to be no change at
+// For 8-bit maps: a number on an edge falls to either side, and such a step must be no change at
 // the usual threshold, a tenth of a spread.
 constexpr double kLeastSteps = 10.0;
 
@@ -54,7 +54,7 @@ std::vector<double> VariancesAmongChannels(const std::vector<float>& pixel) {
   return std::vector<double>(pixel.size(), Variances(pixel, 1).front());
 }
 
-// The numbers of an 8-bit map's pixels, in steps, without what its words have to spare.
+// The numbers of an 8-bit map's pixels, in steps, without the spare bytes of its words.
 std::vector<float> InSteps(const std::vector<float>& words, const Value& map) {
   const auto words_of_pixel = static_cast<size_t>(map.shape[1]);
   std::vector<float> numbers;

@@ -151,7 +151,7 @@ bool StoredCheck::AreAlike(const StoredPixel& pixel, const TensorView& stored,
   return may_differ && policy_.spreads != nullptr && IsWithinThreshold(pixel.map);
 }
 
-// Only a batch of one keeps values that are not the same.
+// Only with a batch of one may kept values differ.
 bool StoredCheck::IsWithinThreshold(ValueId map) const {
   const std::vector<float>& inverse_spread = (*policy_.spreads)[map];
   const Value& value = graph_.value(map);

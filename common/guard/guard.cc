@@ -42,7 +42,7 @@ void Guard::Begin(const AnsweredFrame& answered) {
   std::optional<Sample> sample = sampling_.Next(answered.plan, answered.is_whole, answered.frame);
   if (!sample) return;
   const bool is_raw = std::holds_alternative<RawOutputs>(answered.content);
-  // What a server saw elsewhere than in the frame is not here.
+  // What a server saw, if it lies elsewhere than in the frame, is not here.
   if (is_raw && answered.sees_moved && sample->plan.kind == Plan::Kind::kRemote) {
     return sampling_.Judge(*sample, std::nullopt);
   }

@@ -84,17 +84,18 @@ class Guard {
 
   // Call it for every computed answer, once it is out and before the refresh. Moved ones are not
   // judged: the trials of a robot that chooses plans show how well they agree. Opens a sample of
-  // some, if none is open, and keeps what that needs of the frame.
+  // some answers, if none is open, and keeps what it needs of the frame.
   void Begin(const AnsweredFrame& answered);
   bool is_open() const { return sample_.has_value(); }
-  // Computes a stage of the open sample (of a band on a backend that only notes them, all). The
-  // last one judges. Returns the sample then, if it had anything to compare. REQUIRES: one is open.
+  // Computes a stage of the open sample (all stages of a band, if the backend only notes them). The
+  // last step judges, and returns the sample if it had anything to compare. REQUIRES: a sample is
+  // open.
   std::optional<JudgedSample> Step();
   // Takes the Steps left. REQUIRES: a sample is open.
   std::optional<JudgedSample> Finish();
-  // Whether another sample is due, and the open one is of an answer that the robot worked on to the
-  // end. Finish it then: where there is never time for a step, nothing else would find what such
-  // answers get wrong. (A robot that sends pictures waits for their answers.)
+  // Whether another sample is due while the open one is of an answer that the robot worked on to
+  // the end. Finish it then: where there is never time for a step, nothing else would find errors
+  // in such answers. (A robot that sends pictures waits for their answers.)
   bool is_overdue() const {
     return sampling_.is_overdue() && sample_->plan.kind != Plan::Kind::kRemote;
   }
@@ -113,7 +114,7 @@ class Guard {
     double frames = 1;  // that it counts for
   };
 
-  // Of the open sample.
+  // For the open sample.
   void TakeStage();
   void TakeStageOfBand();
   std::optional<Compared> Compare();
@@ -130,7 +131,7 @@ class Guard {
   size_t stage_ = 0;  // the next one
   std::chrono::nanoseconds taken_{};
   RowsOfOperators rows_;  // of one stage of a band
-  // The answer that it is of.
+  // The answer that it samples.
   PictureView picture_;  // of pixels_
   std::vector<uint8_t> pixels_;
   std::optional<PictureFit> fit_;

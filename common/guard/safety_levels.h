@@ -15,8 +15,8 @@ namespace cacheinf {
 //
 // The estimate is the weighted mean of the last samples at the level. If it is below `least`, and
 // two of them were, the next safer level follows: one box that flickers is no cause. After
-// `patience` good samples in a row the level before is tried again. If that fails before it has
-// passed as many, patience doubles, up to 64 times its first value.
+// `patience` good samples in a row the level before is tried again. If that fails before as many
+// good samples in a row, patience doubles, up to 64 times its first value.
 class SafetyLevels {
  public:
   // REQUIRES: at least one level, samples and patience of at least 1.
@@ -29,7 +29,7 @@ class SafetyLevels {
   std::optional<double> estimate() const;  // nothing without a sample at this level
   bool IsGood(const AgreementSample& sample) const { return sample.agreement >= least_; }
 
-  // Whether the last samples agree too little: two were bad, and the estimate is.
+  // Whether the last samples agree too little: two were bad, and so is the estimate.
   bool is_failing() const;
 
   // Whether one of the last samples was bad. Another may come soon then.

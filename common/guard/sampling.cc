@@ -12,13 +12,13 @@ namespace cacheinf {
 namespace {
 
 constexpr int kBandsInAMap = 8;
-constexpr double kDearestBand = 0.4;  // of a dense run; above it whole answers tell more
+constexpr double kDearestBand = 0.4;  // of a dense run; beyond it whole answers tell more
 constexpr int kBandsForAWhole = 4;
 constexpr int kMostFramesToWait = 8;
 constexpr double kHasteWithoutEvidence = 2;
 constexpr double kHasteInSuspicion = 4;
 constexpr int64_t kSamplesBeforeComplaint = 8;
-// New settings are judged soon, but once errors have had time to add up.
+// New settings are judged soon, but not before errors have had time to add up.
 constexpr int kFramesBeforeFirst = 8;
 constexpr int kSamplesOfAnEstimate = 8;
 constexpr int kPatience = 16;  // good samples in a row before a bolder level is tried
@@ -29,7 +29,7 @@ SafetyLevels OneLevel(double least) {
   return SafetyLevels({SafetyLevel::kNormal}, kSamplesOfAnEstimate, kPatience, least);
 }
 
-// Which samples are counted together. Where a split is cut says little of its agreement.
+// Which samples are counted together. The cuts of a split say little about its agreement.
 std::string KeyOf(Plan plan) {
   plan.cuts.clear();
   return ToText(plan);
@@ -132,7 +132,7 @@ std::map<std::string, PlanSamples> Sampling::plans() const {
   for (const auto& [key, of] : with_server_) {
     plans[key] = {of.samples, of.bad_samples, *of.last.estimate(), of.last.is_failing()};
   }
-  // Where plans change often, none of them has the samples that show it.
+  // If plans change often, none alone has enough samples to show it.
   const auto fails = [](const auto& of) { return of.second.fails; };
   if (together_.last.is_failing() && std::ranges::none_of(plans, fails)) {
     plans[kTogether] = {together_.samples, together_.bad_samples, *together_.last.estimate(), true};
@@ -148,7 +148,7 @@ const SafetyLevels& Sampling::SamplesOf(const Plan& plan) const {
 
 double Sampling::Haste(const Plan& plan) const {
   const SafetyLevels& samples = SamplesOf(plan);
-  // What is known to be wrong, and does not become better by looking, is no cause for haste.
+  // What is known to be wrong, and does not get better by looking, is no cause for haste.
   if (samples.level() == SafetyLevel::kDense || samples.is_failing()) return 1;
   if (samples.is_suspicious()) return kHasteInSuspicion;
   return samples.is_in_doubt() ? kHasteWithoutEvidence : 1;

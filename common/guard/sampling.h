@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "common/base/fields.h"
 #include "common/config/guard_config.h"
 #include "common/guard/safety_levels.h"
 #include "common/model/graph/geometry.h"
@@ -37,6 +38,7 @@ struct SampleCounts {
   int64_t changes = 0;                                          // of the safety level
   std::array<int64_t, WordsOf(SafetyLevel()).size()> frames{};  // answered at each level
 };
+CACHEINF_FIELDS(SampleCounts, samples, samples_with_evidence, whole_samples, bad_samples, changes)
 
 // The samples of answers by one plan that a server or a smaller model had a part in.
 struct PlanSamples {
@@ -45,14 +47,15 @@ struct PlanSamples {
   double agreement = 1;  // of the last ones
   bool fails = false;    // they agree too little
 };
+CACHEINF_FIELDS(PlanSamples, samples, bad_samples, agreement, fails)
 
 // Says when and where to sample answers, and what follows.
 //
 // For answers of the robot alone: a sample that agrees too little makes the next frame a whole one,
-// is soon followed by another sample, and leads to safer settings as SafetyLevels says. Of other
-// answers, a smaller model's among them, a plan's estimate is kept, those of all splits together.
-// The first time that it is too low, a warning says so: the robot's settings do not mend it. A
-// sample without anything to compare counts for nothing.
+// is soon followed by another sample, and leads to safer settings as SafetyLevels says. For other
+// answers, including those of a smaller model, it keeps an estimate per plan, one for all splits.
+// The first time that an estimate is too low, a warning says so: the robot's settings cannot mend
+// it. A sample without anything to compare counts for nothing.
 //
 // This depends on the graph, the configuration, the plans and earlier samples, not on time: each
 // frame adds the configured share of a dense run's multiply-adds to what may be spent, twice as
@@ -78,11 +81,11 @@ class Sampling {
   // Takes the agreement of the sample that Next gave; nothing if it had nothing to compare.
   void Judge(const Sample& sample, const std::optional<AgreementSample>& agreement);
 
-  // Of answers by this plan; the level of the next frame.
+  // How answers by this plan agree, and the level of the next frame.
   GuardState state(const Plan& plan) const;
 
-  // For the next decision. Says "forget" until NoteForgotten: some frames are answered meanwhile
-  // that began before.
+  // For the next decision. Says "forget" until NoteForgotten, as frames that began before may be
+  // answered in between.
   Verdict verdict() const { return {must_forget_, levels_.level()}; }
   // Whoever reuses results has been told to forget them.
   void NoteForgotten() { must_forget_ = false; }
@@ -91,8 +94,8 @@ class Sampling {
   const std::string& alarm() const { return alarm_; }
 
   const SampleCounts& counts() const { return counts_; }
-  // By the plan as text, without cuts. Where only the samples of all plans together are bad enough,
-  // these are there, too.
+  // By the plan as text, without cuts. If only the samples of all plans together are bad enough,
+  // they have an entry, too.
   std::map<std::string, PlanSamples> plans() const;
 
  private:

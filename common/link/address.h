@@ -9,7 +9,7 @@ namespace cacheinf {
 // Files that an address needs; empty: the default, or none.
 struct LinkFiles {
   std::filesystem::path name_server{};
-  std::filesystem::path key{};  // the own secret key
+  std::filesystem::path key{};  // our own secret key
   std::string trusted{};  // a server: the list of robots; a robot: the server's public key or its
                           // file (common/link/keys.h)
   std::string interface {};  // of mpi:NAME: the only one to use, by name or address; or "all"
@@ -23,7 +23,7 @@ struct LinkAddress {
   LinkFiles files;
 
   bool is_tcp() const { return !host.empty(); }
-  // Whether nobody but this machine can be at the other end.
+  // Whether only this machine can be at the other end.
   bool is_loopback() const;
   // "tcp://HOST:PORT".
   std::string endpoint() const;
@@ -42,7 +42,7 @@ std::filesystem::path DefaultNameServerFile();
 struct NameServer {
   std::string uri;      // for Open MPI
   std::string library;  // the Open MPI it belongs to; empty: unknown
-  std::string address;  // the only one it listens at; empty: all of its machine's
+  std::string address;  // the only address at which it listens; empty: all of its machine's
 };
 
 // Throws InputError if there is no name server, saying how to start one.

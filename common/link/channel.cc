@@ -29,11 +29,11 @@ constexpr int kPollsPerSilence = 50;
 constexpr int kPollsPerSilenceOfPings = 10;
 
 constexpr milliseconds kBandwidthInterval(200);
-// Who looks for packets less often than this was not listening: the process or the whole machine
-// stood still, and a peer on the same machine with it.
+// If a side looks for packets less often than this, it was not listening: the process or the whole
+// machine stood still, and perhaps a peer on the same machine with it.
 constexpr std::chrono::nanoseconds kLongestListened = milliseconds(100);
 constexpr size_t kLeastSplit = 2048;
-// What a channel finds when it begins may have lain there for long.
+// Packets that a channel finds when it begins may have lain there for long.
 constexpr std::chrono::hours kBeforeAnyChannel(1);
 
 }  // namespace
@@ -175,7 +175,7 @@ ChannelStatistics Channel::statistics() const {
 
 Channel::Time Channel::WithoutAnswer() const {
   const std::lock_guard lock(mutex_);
-  return without_answer_;
+  return without_reply_;
 }
 
 void Channel::PumpUntilStopped() {
@@ -234,7 +234,7 @@ bool Channel::ReceivePacket() {
   if (!link_->Receive(&packet_)) {
     const Time listened = std::min(before - std::max(found_none_at_, heard_at_), kLongestListened);
     silence_ += listened;
-    if (question_end_ && estimate_.acknowledged() >= *question_end_) without_answer_ += listened;
+    if (question_end_ && estimate_.acknowledged() >= *question_end_) without_reply_ += listened;
     found_none_at_ = before;
     return false;
   }
@@ -273,7 +273,7 @@ const char* Channel::Take(const Chunk& chunk) {
   arrived_late_by_ = late_by_;
   active_at_ = heard_at_;
   question_end_.reset();
-  without_answer_ = Time(0);
+  without_reply_ = Time(0);
   owes_report_ = true;
   if (inbox_bytes_ + bytes.size() + kMessageOverhead > options_.most_waiting) {
     return "the peer sent more than was taken";

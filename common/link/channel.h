@@ -47,8 +47,8 @@ struct ChannelStatistics {
   uint64_t waiting_to_leave = 0;       // payload not yet handed to the link
   std::chrono::nanoseconds silence{};  // of the peer, not counting pauses of this process
 
-  // Of what leaves here, measured by acknowledged bytes; `age` is the time since the last
-  // measurement.
+  // Bandwidth for what leaves here, measured by acknowledged bytes; `age` is the time since the
+  // last measurement.
   struct Bandwidth {
     double bits_per_second = 0;
     std::chrono::nanoseconds age{};
@@ -65,19 +65,19 @@ struct ChannelStatistics {
   std::optional<RoundTrip> round_trip;
 };
 
-// Returns "20.1 Mbit/s", "at least 20.1 Mbit/s", or "not measured yet" of what is a guess at best.
+// Returns "20.1 Mbit/s", "at least 20.1 Mbit/s", or "not measured yet" for a guess at best.
 std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth);
 
 // Carries messages over a link, whole, in order and unharmed, or breaks. A lost, damaged or
 // disordered packet, a silent peer or the end of the link break it for good; fault() then says why
-// in one sentence. A pause of this process (a machine that sleeps) is no silence of the peer.
-// Complete messages can still be received; others are lost. The owner reconnects with a new
-// channel.
+// in one sentence. A pause of this process (a machine that sleeps) does not count as the peer's
+// silence. Complete messages can still be received; others are lost. The owner reconnects with a
+// new channel.
 //
 // Messages leave in the order in which they are sent, in chunks that the receiver acknowledges. At
-// most max(64 KiB, bandwidth × 50 ms) of chunks are unacknowledged at any time, so that little is
-// under way that cannot be recalled; on a narrow link no more than takes 50 ms, or a chunk of 1
-// KiB. So signs of life pass at any time.
+// most max(64 KiB, bandwidth × 50 ms) of chunks are unacknowledged at any time, so that little that
+// cannot be recalled is under way; on a narrow link no more than takes 50 ms, or a chunk of 1 KiB.
+// So signs of life pass at any time.
 //
 // Any thread may call any function but Pump. Only Pump touches the link.
 class Channel {
@@ -93,7 +93,7 @@ class Channel {
   // Starts a thread that pumps. Otherwise the owner calls Pump, as a test with a manual clock does.
   void StartPumping();
 
-  // Moves what can be moved, both ways. Returns whether anything was. REQUIRES: StartPumping was
+  // Moves what can be moved, both ways. Returns whether anything moved. REQUIRES: StartPumping was
   // not called.
   bool Pump();
 
@@ -111,9 +111,9 @@ class Channel {
   // broken. Without a thread that pumps it does not wait. REQUIRES: a thread's clock is steady.
   bool WaitForMessage(Time deadline);
 
-  // Sets whether packets are expected. They are looked for every 100 µs while expected or under
-  // way, but every ms while chunks wait and nobody waits for a message. In silence the interval
-  // grows to 2 % of its length, after a ping to 10 %, at most 20 ms.
+  // Sets whether packets are expected. The channel looks for them every 100 µs while they are
+  // expected or under way, but every ms while chunks wait and nobody waits for a message. In
+  // silence the interval grows to 2 % of the silence, after a ping to 10 %, at most 20 ms.
   void Expect(bool is_expecting);
 
   // Empty while the channel is whole.
@@ -122,7 +122,7 @@ class Channel {
   // Whether everything sent has been acknowledged.
   bool IsFlushed() const;
 
-  // Waits until flushed, broken or `deadline`. Conditions as of WaitForMessage.
+  // Waits until flushed, broken or `deadline`. The conditions of WaitForMessage hold.
   void Flush(Time deadline) const;
 
   ChannelStatistics statistics() const;
@@ -174,9 +174,9 @@ class Channel {
   uint64_t waiting_to_leave_ = 0;
   std::optional<Abandonment> abandonment_;  // to send before the next chunk
   uint64_t next_number_ = 0;
-  bool has_to_wait_ = false;  // what is in the outbox waits for credit or room, or has waited
+  bool has_to_wait_ = false;  // the outbox waits for credit or room, or has waited
   Time sent_at_{};
-  std::optional<uint64_t> question_end_;  // acknowledged bytes after which an answer is due
+  std::optional<uint64_t> question_end_;  // acknowledged bytes after which a reply is due
 
   // Receiving.
   std::deque<Message> inbox_;
@@ -186,7 +186,7 @@ class Channel {
   uint64_t next_expected_ = 0;
   Time heard_at_{};
   Time silence_{};  // since then, not counting pauses in which nobody looked
-  Time without_answer_{};
+  Time without_reply_{};
   Time late_by_{};  // how long the current packet may have lain unnoticed
   Time found_none_at_{};
   bool owes_report_ = false;

@@ -18,7 +18,7 @@ using std::chrono::nanoseconds;
 constexpr double kBytesPerMegabit = 125e3;
 constexpr double kMostMegabits = 1e6;
 constexpr uint64_t kLargestTrace = uint64_t{64} << 20;
-// Of a trace's times: what nanoseconds can tell apart, and hold.
+// Limits of a trace's times: what nanoseconds can tell apart, and hold.
 constexpr double kLeastSeconds = 1e-6;
 constexpr double kMostSeconds = 1e8;
 

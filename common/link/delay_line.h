@@ -19,9 +19,9 @@ struct LinkShape {
     double bytes_per_second = 0;
   };
 
-  // The bandwidth over time, repeated from the beginning; empty: unlimited. It begins at the zero
-  // of the clock, so that a link that is made anew goes on where the last one was. REQUIRES: every
-  // piece has a duration, and at least one a bandwidth.
+  // The bandwidth over time, repeated from the beginning; empty: unlimited. It begins at the
+  // clock's zero, so that a new link goes on where the last one was. REQUIRES: every piece has a
+  // duration, and at least one a bandwidth.
   std::vector<Piece> bandwidth;
   std::chrono::nanoseconds delay{};  // one way
 };

@@ -14,13 +14,14 @@ struct Interface {
   bool is_loopback = false;
 };
 
-// Those that are up, without link-local addresses; IPv4 first.
+// The interfaces that are up, without link-local addresses; IPv4 first.
 std::vector<Interface> OwnInterfaces();
 
-// Finds one by its name or address. Throws InputError, naming the option and those there are.
+// Finds one by its name or address. Throws InputError, naming the option and the interfaces that
+// exist.
 Interface FindInterface(const std::string& option, const std::string& text);
 
-// The one by which this machine reaches an address; none if it does not. Sends nothing.
+// The interface by which this machine reaches an address; none if it cannot. Sends nothing.
 std::optional<Interface> InterfaceTowards(const std::string& address);
 
 }  // namespace cacheinf

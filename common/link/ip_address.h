@@ -27,7 +27,7 @@ struct IpAddress {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
 
-// Nothing if the text is no address's number.
+// Nothing if the text is not a numeric address.
 inline std::optional<IpAddress> ParseIpAddress(const std::string& text, int port) {
   IpAddress address;
   auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);

@@ -49,7 +49,7 @@ std::optional<Key> KeyIn(std::string_view text) {
 // Throws InputError if somebody else has one of these rights to the file.
 void CheckRights(const fs::path& file, mode_t forbidden, const char* problem) {
   struct stat status = {};
-  if (stat(file.c_str(), &status) != 0) return;  // reading it says why
+  if (stat(file.c_str(), &status) != 0) return;  // reading the file will say why
   if ((status.st_mode & forbidden) != 0) throw InputError(file.string(), problem);
 }
 

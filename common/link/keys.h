@@ -27,26 +27,27 @@ KeyPair MakeKeyPair();
 // of robots. Throws InputError if either is there: a key is never replaced.
 void WriteKeyPair(const KeyPair& pair, const std::filesystem::path& name);
 
-// Reads a NAME.key. Throws InputError if it is none, or if others than its owner can read or change
-// it.
+// Reads a NAME.key. Throws InputError if it is not a key, or if anybody but its owner can read or
+// change it.
 KeyPair ReadKeyPair(const std::filesystem::path& file);
 
-// The public key that the text is, or that the file of this name begins with. Throws InputError.
+// The public key in the text itself, or at the beginning of the file of this name. Throws
+// InputError.
 PublicKey ReadPublicKey(const std::string& key_or_file);
 
 struct ListedRobot {
   std::string name;         // for people
-  bool is_trusted = false;  // what its models bring may run on the server
+  bool is_trusted = false;  // code that its models bring may run on the server
 
   bool operator==(const ListedRobot&) const = default;
 };
 
-// By the texts of their public keys.
+// Robots by the texts of their public keys.
 using RobotKeys = std::map<std::string, ListedRobot>;
 
 // Reads a list of robots. A line is a public key, a name of one word, the word "trusted" if the
-// robot is, and what people like to note; or it is empty, or begins with #. Throws InputError
-// naming the line that is something else, or if others may change the file.
+// robot is, and any note; or it is empty, or begins with #. Throws InputError naming the line that
+// is something else, or if others may change the file.
 RobotKeys ReadRobotKeys(const std::filesystem::path& file);
 
 }  // namespace cacheinf

@@ -11,8 +11,8 @@
 namespace cacheinf {
 
 // A connection to one peer that carries packets, whole and in order, until it breaks. Callers must
-// not care what carries them: MPI, a pipe within the process, an emulated radio. Only Wait blocks.
-// For one thread at a time.
+// not depend on what carries them: MPI, a pipe within the process, an emulated radio. Only Wait
+// blocks. For one thread at a time.
 class Link {
  public:
   static constexpr size_t kLargestPacket = size_t{33} * 1024;
@@ -36,8 +36,8 @@ class Link {
   // Returns once a packet may have arrived or there may be room, after `at_most` at the latest.
   virtual void Wait(std::chrono::nanoseconds at_most) = 0;
 
-  // Says that packets will not be looked for again for so long, unless one is sent before: nothing
-  // needs to be quicker than that.
+  // Says that the caller will not look for packets for so long, unless it sends one before: the
+  // link need not be quicker than that.
   virtual void Rest(std::chrono::nanoseconds /*interval*/) {}
 
   // One sentence once the connection is known to be gone for good, else empty. Packets that arrived

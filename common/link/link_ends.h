@@ -18,10 +18,10 @@ class ZmqListener;
 // A robot's side of any address; mpi_link.h and zmq_link.h say how they connect.
 class LinkConnector {
  public:
-  // Throws InputError if no server can be there. Looks for none, and is quick.
+  // Throws InputError if no server can be there. Does not look for one, so it is quick.
   static void Check(const LinkAddress& address);
 
-  // Throws InputError as Check does, and if this build or machine cannot connect so.
+  // Throws InputError as Check does, and if this build or machine cannot connect that way.
   explicit LinkConnector(const LinkAddress& address);
   ~LinkConnector();
 

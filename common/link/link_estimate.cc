@@ -15,12 +15,12 @@ constexpr double kFirstWindow = 2 * 1024;
 constexpr double kUsualCredit = 64 * 1024;
 constexpr double kLargestRoundTripSeconds = .2;  // that a window is widened for
 
-// A link of 20 Mbit/s may become one of 0.1 while a packet is on its way. That must not be so large
+// A link of 20 Mbit/s may drop to 0.1 while a packet is on its way. The packet must not be so large
 // that nothing is heard for a channel's patience.
 constexpr double kLargestThatCollapses = 16 * 1024;
 constexpr double kQuickSeconds = .005;
 
-// An acknowledgement that is late by so much is overdue: less may be a pause of the peer.
+// An acknowledgement this late is overdue: a shorter delay may be a pause of the peer.
 constexpr milliseconds kOverdue(100);
 
 constexpr seconds kPingInterval(5);  // each wakes both sides for a while
@@ -40,7 +40,7 @@ constexpr seconds kForgottenAfter(1);
 // counts for more than the link.
 constexpr double kEnoughBytes = 64 * 1024;
 constexpr double kEnoughSeconds = .005;
-// A slow link is known earlier: by so many such times in a row whose rates are that similar.
+// A slow link is known earlier: by so many such times in a row with rates that similar.
 constexpr int kEnoughInARow = 3;
 constexpr double kSimilar = 4;
 
@@ -93,7 +93,7 @@ void LinkEstimate::TakePong(const Report& report, Time now, Time late_by) {
   // The first ping only wakes a peer that looks rarely; the next one is noticed at once.
   is_pinging_ = false;
   imprecise_pings_ = is_precise ? 0 : (imprecise_pings_ + 1) % kMostPingsInARow;
-  // The first one may have waited where nothing looked: for a process that still connects.
+  // The first one may have waited while nobody looked, for a process that still connects.
   const bool is_first = round_trip_count_ < 2;
   next_ping_at_ = imprecise_pings_ > 0 ? now : now + (is_first ? kBusyPingInterval : kPingInterval);
 }
@@ -190,7 +190,7 @@ void LinkEstimate::AddTransmission(uint64_t bytes, Time duration, Time now) {
   bandwidth_at_ = now;
 }
 
-// Or narrows it.
+// Widens or narrows the window.
 void LinkEstimate::Widen(const UnderWay& last, uint64_t bytes, Time now) {
   quickest_ = std::min(quickest_, now - last.sent_at);
   const double waited = Seconds(now - last.sent_at - AtLeast());
@@ -198,7 +198,7 @@ void LinkEstimate::Widen(const UnderWay& last, uint64_t bytes, Time now) {
     const double fitting = measured() ? *measured() * kCreditSeconds : window_ / 2;
     window_ = std::clamp(fitting, kLeastWindow, window_);
   } else {
-    // Few bytes say little of how more of them would fare.
+    // Few bytes say little about how more of them would fare.
     const double proven =
         std::min(window_ + static_cast<double>(bytes), 2 * static_cast<double>(last.ahead));
     window_ = std::min(std::max(window_, proven), kUsualCredit);
@@ -228,7 +228,7 @@ uint64_t LinkEstimate::Credit(Time now) const {
 uint64_t LinkEstimate::LargestPacket(Time now) const {
   // Two of them, so that one is on its way while the other is acknowledged.
   const double half = std::max(Window(now) / 2, kLeastWindow);
-  // One that takes less than a quarter of a round trip says little of the bandwidth.
+  // A chunk that takes less than a quarter of a round trip says little about the bandwidth.
   const double seconds = std::max(kQuickSeconds, .3 * Seconds(AtLeast()));
   const double quick = std::max(kLargestThatCollapses, measured().value_or(0) * seconds);
   return std::min(static_cast<uint64_t>(std::min(half, quick)), uint64_t{kLargestChunkPacket});

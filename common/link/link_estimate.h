@@ -18,10 +18,10 @@ namespace cacheinf {
 // until it arrives. All this is in the peer's time, which pings relate to ours. So no pause of the
 // sender, late report or traffic of the peer makes a link look slow.
 //
-// That shows what chunks took that have arrived. Of one that has not, although it should have, the
-// estimate is what the link can have carried at most since that left.
+// That shows how long chunks that have arrived took. If one is overdue, the estimate is the most
+// that the link can have carried since that one left.
 //
-// On a link of less than 10 Mbit/s what may be under way is as much as takes 50 ms. It begins
+// On a link of less than 10 Mbit/s, as many bytes may be under way as take 50 ms. The number begins
 // small, grows as long as chunks are acknowledged within 50 ms beyond a round trip, and shrinks
 // when not.
 class LinkEstimate {
@@ -45,7 +45,8 @@ class LinkEstimate {
   uint64_t acknowledged() const { return acknowledged_; }
   uint64_t unacknowledged() const { return sent_ - acknowledged_; }
 
-  // The most that may be unacknowledged. Here and below `now` is when reports were last looked for.
+  // The most bytes that may be unacknowledged. Here and below `now` is when the caller last looked
+  // for reports.
   uint64_t Credit(Time now) const;
   // How large a packet with a chunk may be, so that no report waits behind it for long: at least
   // 1 KiB.
@@ -53,7 +54,7 @@ class LinkEstimate {
 
   // In bytes per second; nothing until there is an estimate.
   std::optional<double> bandwidth(Time now) const;
-  // When it was last measured; now, if an acknowledgement is overdue.
+  // When the bandwidth was last measured; now, if an acknowledgement is overdue.
   Time bandwidth_at(Time now) const;
 
   // What bandwidth() rests on.
@@ -66,7 +67,7 @@ class LinkEstimate {
  private:
   struct UnderWay {
     uint64_t end = 0;    // bytes of all chunks sent up to this one
-    uint64_t ahead = 0;  // of which so many were under way when it left
+    uint64_t ahead = 0;  // so many of these were under way when it left
     Time sent_at{};
     bool had_to_wait = false;
   };
@@ -78,7 +79,7 @@ class LinkEstimate {
   void TakePong(const Report& report, Time now, Time late_by);
   void TakeArrival(const Report& report, Time now);
   void CountInARow(double rate, Time duration);
-  // Bytes that came too soon to measure: a slower estimate, of what was delayed, is wrong.
+  // Takes bytes that came too soon to measure: a slower estimate came from delays, and is wrong.
   void TakeAtLeast(uint64_t bytes, Time at_most, Time now);
   void AddTransmission(uint64_t bytes, Time duration, Time now);
   void Widen(const UnderWay& last, uint64_t bytes, Time now);

@@ -8,8 +8,8 @@
 #include <cstring>
 
 // Open MPI 4.1 listens at every address of a machine, whatever interfaces it is told to use. So its
-// programs, and cacheinf-mpi-child, get this in place of the system's call: what would be bound to
-// every address is bound to $CACHEINF_BIND instead.
+// programs, and cacheinf-mpi-child, get this in place of the system's call: a socket that would be
+// bound to every address is bound to $CACHEINF_BIND instead.
 
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are reserved
 extern "C" __attribute__((visibility("default"))) int bind(int socket, const sockaddr* address,

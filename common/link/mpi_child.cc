@@ -211,7 +211,7 @@ MpiChild::State MpiChild::Poll() {
   return state_;
 }
 
-// Who is killed leaves its folder.
+// A killed child leaves its folder.
 void MpiChild::Kill() {
   const pid_t process = std::exchange(process_, -1);
   if (process <= 0) return;
@@ -264,7 +264,7 @@ void MpiChild::Take(MpiChildLetter letter, const std::string& sentence) {
       break;
     case MpiChildLetter::kDone:
       state_ = State::kDone;
-      Bury(std::exchange(process_, -1), folder_);  // it ends by itself now
+      Bury(std::exchange(process_, -1), folder_);  // the child now ends by itself
       break;
     case MpiChildLetter::kGone:
       EndBecause(sentence);

@@ -26,7 +26,7 @@ struct MpiNetwork {
 };
 
 // A separate process, cacheinf-mpi-child, that speaks MPI with one peer, and our end of the link to
-// it. Whatever happens to MPI there cannot block this process. The program is $CACHEINF_MPI_CHILD,
+// it. Nothing that happens to MPI there can block this process. The program is $CACHEINF_MPI_CHILD,
 // or lies beside this one or in $PATH.
 class MpiChild final : public Link {
  public:
@@ -74,11 +74,11 @@ class MpiChild final : public Link {
   const MpiLimits limits_;
   Descriptor socket_;
   pid_t process_ = -1;
-  std::filesystem::path folder_;  // the process's own, for what Open MPI leaves behind
+  std::filesystem::path folder_;  // the process's own, for files that Open MPI leaves behind
   MpiChildMemory* memory_ = nullptr;
   State state_ = State::kStarting;
   std::string sentence_;
-  const char* doing_ = nullptr;  // what it may not do beyond `until_`
+  const char* doing_ = nullptr;  // what must end by `until_`
   std::chrono::steady_clock::time_point until_;
   bool wants_room_ = false;
 };

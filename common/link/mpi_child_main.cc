@@ -105,8 +105,8 @@ bool IsAtEnd(ssize_t received) {
 // follows.
 bool IsParentAtEnd(ssize_t received) { return IsAtEnd(received) && errno != ECONNRESET; }
 
-// MPI reads without end from whoever connects to its port and says half a word. Once there is
-// nobody left to expect, nobody can.
+// If somebody connects to MPI's port and sends half a word, MPI reads without end. Once nobody else
+// is expected, nobody can connect.
 void StopListening() {
   const Descriptor silence(eventfd(0, EFD_CLOEXEC));
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
@@ -193,8 +193,8 @@ class Carrier {
     return true;
   }
 
-  // Sleeps until parent or peer may have something. Looks ever more rarely for an announced message
-  // that is late, and no more often than the parent would take it.
+  // Sleeps until parent or peer may have something. Looks less and less often for an announced
+  // message that is late, and no more often than the parent would take it.
   void Sleep() {
     nanoseconds interval = (steady_clock::now() - moved_at_) / 10;
     if (memory_.to_peer.empty()) {

@@ -18,10 +18,11 @@ namespace cacheinf {
 struct MpiChildMemory {
   PacketQueue to_peer;
   PacketQueue from_peer;
-  // Whoever sleeps sets its flag, to be sent kWake when there is something to do.
+  // A side that sleeps sets its flag; the other side then sends kWake when there is something to
+  // do.
   std::atomic<uint32_t> is_parent_asleep;
   std::atomic<uint32_t> is_child_asleep;
-  // How long the parent does not look for packets. The child need not look sooner.
+  // How long the parent will not look for packets. The child need not look sooner.
   std::atomic<uint32_t> parent_rests_us;
 };
 

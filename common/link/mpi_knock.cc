@@ -72,8 +72,8 @@ Descriptor Listen(const std::string& only) {
   ThrowSystemError("no TCP port can be opened");
 }
 
-// Whether who sent the last bytes has hung up, or sent them so long ago that nobody waits for an
-// answer any more: a process that was stopped finds all who came meanwhile.
+// Whether the sender of the last bytes has hung up, or sent them so long ago that nobody waits for
+// an answer any more: a process that was stopped finds all visitors of that time.
 bool HasGivenUp(const Descriptor& connection) {
   char byte = 0;
   const ssize_t count = recv(connection.get(), &byte, 1, MSG_PEEK);
@@ -170,8 +170,8 @@ Descriptor KnockListener::Accept() {
   return robot;
 }
 
-// Returns the connection of a robot that has said what it must; takes it from whoever has none of
-// these words.
+// Returns the connection of a robot that has said the right words; drops a visitor who says
+// anything else, or nothing in time.
 Descriptor KnockListener::Hear(Visitor* visitor, steady_clock::time_point now) const {
   const std::string knock = std::string(kGreeting) + " " + token_;
   std::array<char, 64> bytes;

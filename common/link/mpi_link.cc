@@ -136,7 +136,7 @@ struct MpiListener::State {
   MpiNetwork network;
   std::optional<KnockListener> knocks;
   struct Pending {
-    std::unique_ptr<MpiChild> child;  // whose MPI is connecting
+    std::unique_ptr<MpiChild> child;  // the child that connects
     Descriptor knock;
   };
   std::vector<Pending> pending;
@@ -215,7 +215,7 @@ void MpiListener::State::KeepPublished() {
     network.name_server = uri;
     Publish();
   } catch (const std::runtime_error& error) {
-    LogDebug(error.what());  // without the file nobody finds this server by it
+    LogDebug(error.what());  // without the file nobody finds this server by name
   }
 }
 
@@ -248,7 +248,7 @@ void MpiListener::State::Meet(Descriptor knock) {
 // Says why on both sides.
 void MpiListener::State::Refuse(const Descriptor& knock, const std::string& why) {
   WriteLine(knock, kRefusal + why);
-  // Whoever knocks has no say in how long the log gets.
+  // Visitors must not be able to fill the log.
   const auto now = steady_clock::now();
   if (now < next_complaint) return;
   next_complaint = now + kComplaintInterval;

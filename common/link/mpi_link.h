@@ -10,7 +10,8 @@
 
 namespace cacheinf {
 
-// Limits for what may hang forever in Open MPI; beyond them it is dropped and begun again.
+// Time limits for calls that may hang forever in Open MPI; beyond them the call is dropped and
+// begun again.
 struct MpiLimits {
   std::chrono::milliseconds start{10000};   // MPI and the process that Open MPI starts for it
   std::chrono::milliseconds ask{1000};      // the name server

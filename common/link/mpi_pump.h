@@ -32,7 +32,7 @@ class MpiPump {
   bool has_ended() const { return has_ended_; }
   bool has_peer_ended() const { return has_peer_ended_; }
 
-  // What MPI complained of; empty: nothing.
+  // MPI's complaint; empty: none.
   const std::string& error() const { return error_; }
 
   // Cancels posted receives; do not pump after it. Returns false if a message is still on its way:

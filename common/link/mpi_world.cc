@@ -151,12 +151,12 @@ MpiWorld::~MpiWorld() {
 
 void MpiWorld::Tell(int32_t number) {
   MPI_Request request = MPI_REQUEST_NULL;
-  // So few bytes have left when this returns.
+  // So few bytes have already left when this returns.
   MPI_Isend(&number, sizeof(number), MPI_BYTE, server_, kNewsTag, MPI_COMM_WORLD, &request);
   MPI_Request_free(&request);
 }
 
-// Lets go of wires that both ends have ended.
+// Releases wires that both ends have ended.
 void MpiWorld::DropEnded() {
   std::vector<uint8_t> unread;
   std::erase_if(closing_, [&unread](const std::unique_ptr<Wire>& wire) {

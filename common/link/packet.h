@@ -22,7 +22,7 @@ namespace cacheinf {
 
 constexpr int64_t kNoTime = -1;
 
-// What an estimate of a bandwidth rests on. Whoever only needs the best guess need not ask.
+// What an estimate of a bandwidth rests on. Callers that only need the best guess need not ask.
 enum class BandwidthBasis : uint8_t {
   kTooLittle,  // few bytes, or so short a time that it is a guess
   kAtLeast,    // bytes sent with pauses; the link may be faster

@@ -8,7 +8,7 @@
 
 namespace cacheinf {
 
-// Whose process this is. Open MPI's name server tells a name to processes of its owner alone.
+// Whose process this is. Open MPI's name server tells a name only to processes of its owner.
 inline std::string UserName() {
   const passwd* const user = getpwuid(geteuid());
   return user != nullptr ? user->pw_name : std::to_string(geteuid());

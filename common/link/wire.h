@@ -7,14 +7,14 @@
 #include <string_view>
 
 // The wire: how robots and servers write what they say to each other. This is the one place that
-// says which versions of it there are; releases have nothing to do with it. Raise kWire.newest when
-// the bytes of a message (common/pair/messages.h) change, and drop the oldest one: a program speaks
-// the last two. Then old and new machines still share pictures. Whether they may share rows is
-// another question (common/pair/likeness.h).
+// lists its versions; they are independent of releases. Raise kWire.newest when the bytes of a
+// message (common/pair/messages.h) change, and drop the oldest one: a program speaks the last two.
+// Then old and new machines still share pictures. Whether they may share rows is another question
+// (common/pair/likeness.h).
 //
 //   8  names a build instead of versions
-//   9  the robot says which versions it speaks and which process it is, the server what it computes
-//      and how much of the model it has got, and that its thread that computes is alive
+//   9  the robot says which versions it speaks and which process it is; the server says what it
+//      computes, how much of the model it has, and that its computing thread is alive
 
 namespace cacheinf {
 
@@ -27,14 +27,15 @@ struct WireVersions {
 
 inline constexpr WireVersions kWire = {8, 9};
 
-// Does not say what a server computes. All who speak it cut rows as this release does.
+// In this version a server does not say what it computes. All that speak it cut rows as this
+// release does.
 inline constexpr uint32_t kWireWithoutLikeness = 8;
 
-// Of packets (packet.h), in versions 8 and 9.
+// The version of packets (packet.h), in versions 8 and 9.
 inline constexpr uint8_t kPacketVersion = 3;
 
 // The first words on a connection of ZeroMQ, both ways, in versions 8 and 9. A server that takes no
-// robot answers otherwise: with one sentence.
+// robot answers with a sentence instead.
 inline constexpr std::string_view kZmqHello = "cacheinf/1";
 
 // The newest version that both speak.

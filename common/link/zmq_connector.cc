@@ -93,7 +93,7 @@ class RobotLink final : public Link {
     return "the peer ended the connection: " + Printable(part_.text());
   }
 
-  // What came before the connection was lost is received first: it may say why.
+  // Messages that came before the connection was lost are received first: they may say why.
   void Hear() {
     while (const int event = NextEvent(&monitor_)) {
       if ((event & (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED)) != 0) is_lost_ = true;
@@ -173,7 +173,7 @@ void ZmqConnector::State::Begin() {
   socket.Set(ZMQ_LINGER, 0);  // until there is a server
   attempt.emplace(std::move(socket));
   LinkAddress found = address;
-  // ZeroMQ would look for a server at IPv6's address alone, or at IPv4's.
+  // ZeroMQ would look for a server only at IPv6's address, or only at IPv4's.
   if (found.host == "localhost") found.host = "127.0.0.1";
   if (zmq_connect(attempt->socket.get(), found.endpoint().c_str()) != 0) {
     Pause("the address " + address.endpoint() + " cannot be used: " + zmq_strerror(zmq_errno()));
@@ -209,10 +209,10 @@ std::string ZmqConnector::State::Failure() {
 }
 
 std::unique_ptr<Link> ZmqConnector::State::TakeLink() {
-  ZmqPart answer;
-  if (!attempt->socket.Receive(&answer)) return nullptr;
-  if (answer.text() != kZmqHello) {
-    Pause("the server at " + address.endpoint() + " says: " + Printable(answer.text()));
+  ZmqPart reply;
+  if (!attempt->socket.Receive(&reply)) return nullptr;
+  if (reply.text() != kZmqHello) {
+    Pause("the server at " + address.endpoint() + " says: " + Printable(reply.text()));
     return nullptr;
   }
   attempt->socket.Set(ZMQ_LINGER, kZmqLingerMs);

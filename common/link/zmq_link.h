@@ -17,8 +17,8 @@ namespace cacheinf {
 // their own threads.
 class ZmqConnector {
  public:
-  // Throws InputError if no server can be at the address, or a key is missing or not as it should
-  // be. Looks for no server.
+  // Throws InputError if no server can be at the address, or a key is missing or wrong. Looks for
+  // no server.
   static void Check(const LinkAddress& address);
 
   // Throws as Check does.
@@ -42,12 +42,12 @@ class ZmqConnector {
 // threads, and outlive it, broken.
 class ZmqListener {
  public:
-  // Listens when it returns. Throws InputError as Check does, and if the port cannot be had.
+  // Listens when it returns. Throws InputError as Check does, and if the port is not available.
   explicit ZmqListener(const LinkAddress& address);
-  // Waits half a second at most for what was sent to leave.
+  // Waits at most half a second for sent packets to leave.
   ~ZmqListener();
 
-  // Where it listens: with the port that the system chose for port 0.
+  // The port at which it listens; if asked for port 0, the one that the system chose.
   int port() const;
 
   // Returns the next robot's link; null if none came within `at_most`.

@@ -142,7 +142,7 @@ class ServerLink final : public Link {
   bool wants_room_ = false;
 };
 
-// A thousand connections that say nothing leave files to those that do.
+// Allows so many open files that a thousand silent connections leave some for others.
 void AllowManyFiles() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kMostFiles) return;
@@ -177,8 +177,8 @@ class GuestList {
     return robot != known_.end() && robot->second.is_trusted;
   }
 
-  // Reads the file again when it is time to. Two readings that agree count, because an editor may
-  // be at work. A file that cannot be read lets nobody in, but where strangers hold so many
+  // Reads the file again when it is time to. A change counts once two readings agree, because an
+  // editor may be at work. A file that cannot be read lets nobody in; but if strangers hold so many
   // connections that no file can be opened, the last reading counts.
   bool Refresh() {
     if (file_.empty() || steady_clock::now() < next_look_) return false;
@@ -231,7 +231,7 @@ std::optional<KeyPair> ReadKeysForRobots(const LinkAddress& address) {
 
 }  // namespace
 
-// Everything but what is shared with links belongs to the thread.
+// Everything that is not shared with links belongs to the thread.
 class ZmqListener::State {
  public:
   explicit State(const LinkAddress& address)
@@ -312,12 +312,12 @@ class ZmqListener::State {
         while (count < kMostReceived && ReceivePacket()) ++count;
         if (list_.Refresh()) StrikeUnlisted();
         is_blocked = SendPackets();
-      } catch (const std::exception& error) {  // of memory; whose packet it was finds it missing
+      } catch (const std::exception& error) {  // of memory; the packet's robot finds it missing
         Complain(SentenceOf(error));
         is_blocked = true;
       }
       if (is_stopping_ && robots_.empty()) return;
-      // Looking at events also takes the news of room that came meanwhile.
+      // Looking at events also picks up news of room that came meanwhile.
       if (((router_.events() | doorkeeper_.events()) & ZMQ_POLLIN) != 0) continue;
       std::array<pollfd, 3> waited = {pollfd{router_.descriptor(), POLLIN, 0},
                                       pollfd{doorkeeper_.descriptor(), POLLIN, 0},
@@ -327,7 +327,7 @@ class ZmqListener::State {
     }
   }
 
-  // Answers ZeroMQ's next question who may come in (its RFC 27).
+  // Answers ZeroMQ's next question about who may come in (its RFC 27).
   bool AnswerDoor() {
     std::vector<std::string> question;
     for (bool has_more = true; has_more;) {
@@ -348,14 +348,14 @@ class ZmqListener::State {
       Complain("somebody at " + (question.size() > 3 ? question[3] : "") +
                " was turned away, whose key is not in the list of robots: " + key);
     }
-    const std::array<std::string, 6> answer = {"1.0",
-                                               question.size() > 1 ? question[1] : "",
-                                               may_come_in ? "200" : "400",
-                                               may_come_in ? "OK" : "unknown",
-                                               may_come_in ? key : "",
-                                               ""};
-    for (size_t i = 0; i < answer.size(); ++i) {
-      doorkeeper_.Send(BytesOf(answer[i]), i + 1 < answer.size());
+    const std::array<std::string, 6> reply = {"1.0",
+                                              question.size() > 1 ? question[1] : "",
+                                              may_come_in ? "200" : "400",
+                                              may_come_in ? "OK" : "unknown",
+                                              may_come_in ? key : "",
+                                              ""};
+    for (size_t i = 0; i < reply.size(); ++i) {
+      doorkeeper_.Send(BytesOf(reply[i]), i + 1 < reply.size());
     }
     return true;
   }
@@ -376,7 +376,7 @@ class ZmqListener::State {
       return true;
     }
     Robot& robot = *at->second;
-    if (key != robot.peer.key) return true;  // somebody who uses another's routing id
+    if (key != robot.peer.key) return true;  // somebody uses another's routing id
     std::string fault;
     if (!is_packet) {
       fault = "the peer sent what is no packet";
@@ -397,7 +397,7 @@ class ZmqListener::State {
     return true;
   }
 
-  // ZeroMQ may let somebody in without asking; that one has no key.
+  // ZeroMQ may let somebody in without asking; such a robot has no key.
   void Welcome(const std::string& id, const std::string& key) {
     std::string refusal;
     if (!list_.Has(key)) refusal = "the robot's key was struck from the list";
@@ -472,7 +472,7 @@ class ZmqListener::State {
     return sent == ZmqSocket::Sent::kYes ? router_.Send(bytes, has_more) : sent;
   }
 
-  // One line a second at most: whoever knocks has no say in how long the log gets.
+  // At most one line a second: visitors must not be able to fill the log.
   void Complain(const std::string& sentence) {
     const auto now = steady_clock::now();
     if (now < next_complaint_) return;

@@ -27,7 +27,7 @@ constexpr int kProbes = 3;
   throw std::runtime_error("ZeroMQ: " + what + ": " + zmq_strerror(zmq_errno()));
 }
 
-// Throws std::system_error if the system gives no two threads more. ZeroMQ takes two with a
+// Throws std::system_error if the system cannot give two more threads. ZeroMQ takes two with a
 // context's first socket, and aborts if it cannot have them.
 void TryTwoThreads() {
   const auto wait = [](const std::stop_token& stop) {

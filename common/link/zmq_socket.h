@@ -14,8 +14,8 @@
 
 namespace cacheinf {
 
-// ZeroMQ's own threads, for all sockets that hold it. The last holder waits half a second at most
-// for what was sent to leave.
+// ZeroMQ's own threads, for all sockets that hold it. The last holder waits at most half a second
+// for sent messages to leave.
 using ZmqContext = std::shared_ptr<void>;
 
 inline constexpr int kZmqLingerMs = 500;
@@ -23,7 +23,7 @@ inline constexpr int kZmqLingerMs = 500;
 // Throws std::runtime_error if the system gives no thread.
 ZmqContext MakeZmqContext();
 
-// What came in one part of a message.
+// A received part of a message.
 class ZmqPart {
  public:
   ZmqPart() { zmq_msg_init(&message_); }
@@ -53,7 +53,7 @@ class ZmqSocket {
   // REQUIRES: values that ZeroMQ takes.
   void Set(int option, int value);
   void Set(int option, std::span<const uint8_t> value);
-  // Sets what all sockets between machines have: limits of buffers and times, and the keys.
+  // Sets the options of all sockets between machines: limits of buffers and times, and the keys.
   void SetForPeers(const KeyPair* own);
 
   // The socket's own events: ZMQ_POLLIN and ZMQ_POLLOUT.

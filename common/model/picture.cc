@@ -48,8 +48,8 @@ std::vector<cpu::BlendTap> AverageTaps(const AxisFit& axis) {
   return taps;
 }
 
-// OpenCV's, in its types and order. Beyond the first and the last centre columns have weight 0, but
-// rows keep theirs, which rounds otherwise.
+// OpenCV's, in its types and order. Beyond the first and the last centre, columns have weight 0,
+// but rows keep theirs, which rounds differently.
 std::vector<cpu::BlendTap> BilinearTaps(const AxisFit& axis, bool covers_area, bool is_columns) {
   std::vector<cpu::BlendTap> taps;
   const double model_per_frame = static_cast<double>(axis.model_length) / axis.frame_size;
@@ -119,7 +119,7 @@ double AxisFit::ToFrameOrBeyond(double model) const {
   return (model - model_begin) * frame_size / model_length;
 }
 
-// Down to half the size, the two neighbours that are blended are the cell.
+// Down to half the size, the two blended neighbours are the cell.
 int AxisFit::cell() const {
   if (frame_size <= 2 * model_length) return 1;
   return std::min(frame_size / model_length, kLargestCell);
@@ -279,7 +279,7 @@ class PictureFit::CopiedRows {
   const Picture& frame_;
 };
 
-// From rows of the frame that are averaged in cells.
+// Blends rows of the frame that are averaged in cells.
 class PictureFit::AveragedRows {
  public:
   AveragedRows(const PictureFit& fit, const Picture& frame)

@@ -58,9 +58,9 @@ struct AxisFit {
 //
 // Where: a letterbox scales by r, the smaller of the two ratios, to round(r size) pixels, halves to
 // even; odd pixels of a border go to the right and the bottom (Ultralytics). A letterbox in the
-// corner rounds r size down and leaves its borders on the right and the bottom (YOLOX). A crop
-// scales the frame's shorter side to `resize_to` and the longer to what that gives, rounded down,
-// and shows the middle; an odd pixel too many is cut so that as many go on the left as is even
+// corner rounds r size down and has its borders at the right and the bottom (YOLOX). A crop scales
+// the frame's shorter side to `resize_to` and the longer to what that gives, rounded down, and
+// shows the middle; an odd pixel too many is cut so that as many go on the left as is even
 // (TorchVision's Resize and CenterCrop). Without `resize_to` it scales so that the frame just
 // covers the picture.
 //
@@ -108,7 +108,7 @@ class PictureFit {
 
  private:
   using Tap = cpu::BlendTap;
-  // What each pixel of an axis weighs.
+  // The weights for each pixel of an axis.
   struct Windows {
     std::vector<cpu::BlendWindow> of_pixels;
     std::vector<int32_t> weights;  // `stride` for each pixel
@@ -126,7 +126,7 @@ class PictureFit {
   void PlaceLetterbox(bool in_corner);
   void PlaceCrop();
   bool is_same_size() const;
-  // The levels of a row in the frame's channels, in the model's.
+  // Converts the levels of a row from the frame's channels to the model's.
   void ConvertRow(const uint8_t* levels, int frame_channels, uint8_t* out) const;
   template <typename Rows>
   void FillRows(const Picture& frame, Range rows, uint8_t* out) const;
@@ -134,7 +134,7 @@ class PictureFit {
   PictureSpec spec_;
   AxisFit columns_;
   AxisFit rows_;
-  // Of the pixels in place(); either is empty.
+  // Taps or windows of the pixels in place(); the others are empty.
   std::vector<Tap> column_taps_;
   std::vector<Tap> row_taps_;
   Windows column_windows_;

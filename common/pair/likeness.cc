@@ -47,7 +47,7 @@ void AddLayout(const Layout& layout, Hash& hash) {
   }
 }
 
-// Of a frame in which everything is active.
+// Adds the rows that cross in a frame in which everything is active.
 void AddRows(const ModelState& state, const std::vector<Cut>& cuts, Hash& hash) {
   const Graph& graph = state.graph();
   Mask all(graph.picture.height, graph.picture.width);

@@ -12,12 +12,12 @@ namespace cacheinf {
 
 class ModelState;
 
-// What two sides must have alike to share a frame's rows. Each makes it of what it has compiled, so
-// that releases may differ where nothing of this does.
+// What must be alike on two sides that share a frame's rows. Each side makes it from what it has
+// compiled, so that releases may differ in everything else.
 struct Likeness {
-  // Of the network's definition, what is kept, and how rows are cut and cross at these cuts.
+  // A hash of the network's definition, what is kept, and how rows are cut and cross at these cuts.
   uint64_t rows = 0;
-  // Of the same and all that decides bits: arithmetic, schemes, policy.
+  // A hash of the same and of all that decides bits: arithmetic, schemes, policy.
   uint64_t bits = 0;
 
   bool operator==(const Likeness&) const = default;

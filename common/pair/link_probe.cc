@@ -59,12 +59,12 @@ LinkProbe::Time LinkProbe::Exchange(size_t bytes, size_t bytes_back) {
     const Time deadline = clock_.Now() + kLookAgain;
     wait_ ? wait_(deadline) : channel_.WaitForMessage(deadline);
     const Time taken = clock_.Now() - begin;
-    const std::optional<Message> answer = channel_.Receive();
-    if (answer && Is<message::Probe>(*answer)) return taken;
+    const std::optional<Message> reply = channel_.Receive();
+    if (reply && Is<message::Probe>(*reply)) return taken;
     if (!channel_.fault().empty()) throw std::runtime_error(channel_.fault());
-    if (answer && Is<message::Bye>(*answer)) {
+    if (reply && Is<message::Bye>(*reply)) {
       message::Bye bye;
-      throw std::runtime_error(Decode(answer->bytes, &bye).empty() && !bye.reason.empty()
+      throw std::runtime_error(Decode(reply->bytes, &bye).empty() && !bye.reason.empty()
                                    ? bye.reason
                                    : "the server has left");
     }

@@ -44,7 +44,7 @@ class LinkProbe {
 struct ProbedSize {
   size_t bytes = 0;
   double round_trip_ms = 0;  // there, and as many bytes back
-  // From the time beyond that of one byte each way; nothing where noise hides it.
+  // From the time taken beyond that for one byte each way; nothing where noise hides it.
   std::optional<double> mbit_to_server = {};
   std::optional<double> mbit_to_robot = {};
 };

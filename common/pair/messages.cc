@@ -33,7 +33,7 @@ constexpr char kBuildOfOldWire[] = "0.1.0";  // what its servers insist on
 constexpr Real kShare = {0, 1};
 constexpr Real kNotNegativeFloat = {0, std::numeric_limits<float>::max()};
 
-// This way round NaN is within no bounds.
+// So written, NaN is within no bounds.
 bool IsWithin(double number, const Real& bounds) { return bounds.Has(number); }
 
 template <typename Integer>
@@ -64,7 +64,7 @@ class Writer {
     Length(numbers.size());
     Put(numbers.data(), numbers.size() * sizeof(T));
   }
-  // Of an enum whose values have no words.
+  // For an enum whose values have no words.
   template <typename Enum>
   void Choice(const char* name, Enum& value, size_t /*count*/) {
     (*this)(name, value);
@@ -75,7 +75,7 @@ class Writer {
     Length(items.size());
     for (T& item : items) visit(item, *this);
   }
-  // Numbers that nearly always are the usual ones.
+  // Numbers that nearly always have their usual values.
   template <typename T, size_t kCount>
   void Tuple(const char* name, const std::array<T*, kCount>& numbers, bool is_usual,
              const auto& /*bounds*/) {
@@ -182,7 +182,7 @@ class Reader {
   bool GoesOn(bool /*has_more*/) const { return is_sound() && !left_.empty(); }
   // What follows is of a version that is not known here.
   void Skip() { left_ = {}; }
-  // For faults that show only in several fields together.
+  // For faults that show only across several fields.
   void Check(const char* fault) {
     if (fault != nullptr && is_sound()) fault_ = fault;
   }

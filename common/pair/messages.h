@@ -77,11 +77,11 @@ struct Fingerprint {
 struct Hello {
   static constexpr Kind kKind = Kind::kHello;
 
-  WireVersions speaks = kWire;  // if there is no common one, nothing after it is read
+  WireVersions speaks = kWire;  // if no version is common, nothing after it is read
   Fingerprint model = {};
   std::string robot = {};  // its name, for people: it proves nothing, and is no key
-  // The same as long as the robot's process lives, 0: it says none. With it a robot that comes
-  // again ends what the server still holds of it.
+  // The same as long as the robot's process lives; 0: none. A robot that comes again with its token
+  // ends what the server still holds of it.
   uint64_t token = 0;
 };
 
@@ -91,12 +91,12 @@ struct Welcome {
   bool needs_model = false;
   std::string arithmetic = {};  // the server's Backend::Arithmetic
   uint32_t wire =
-      kWire.newest;        // the version that both go on in; 8 is not written, nor what follows
+      kWire.newest;  // the version that both go on in; if 8, this and what follows is not written
   uint64_t has_bytes = 0;  // of the model, from an earlier connection
 };
 
-// A part of the model's native file (common/model/graph/pack.h). The first begins where what the
-// server has got ends, each next one where the last ended.
+// A part of the model's native file (common/model/graph/pack.h). The first begins at the end of
+// what the server already has, each later one where the last ended.
 struct ModelPiece {
   static constexpr Kind kKind = Kind::kModelPiece;
 
@@ -169,8 +169,8 @@ struct RemoteFrame {
   int64_t number = 0;  // one more than the previous picture's
   int64_t frame = 0;   // the robot's frame number
   bool keeps = false;  // whether the server computes only what changed, as it decides
-  // Until the answer is late for the robot's deadline or, where the robot will have none of its own
-  // by then either, until it has; at least 1. 0: there is no deadline.
+  // Time until the answer is late for the robot's deadline or, where the robot's own answer will be
+  // late, too, until that is there; at least 1. 0: there is no deadline.
   uint16_t left_ms = 0;
   Rectangle place = {};               // the part that shows the frame; 16 bits each
   std::vector<uint8_t> picture = {};  // common/codec/picture_codec.h
@@ -220,13 +220,13 @@ struct Probe {
   static constexpr Kind kKind = Kind::kProbe;
   static constexpr uint32_t kMostBytes = 4 << 20;
 
-  uint32_t wanted = 0;  // bytes to send back; 0: no answer
+  uint32_t wanted = 0;  // bytes to send back; 0: no reply
   std::vector<uint8_t> bytes = {};
 };
 
-// The server's thread that computes goes on. The channel's own signs of life come from another one.
-// A robot that still waits for more answers with an empty Probe, so that the next one comes. One
-// that asks for nothing gets none, since each wakes both sides.
+// The server's computing thread is alive. (The channel's own signs of life come from another
+// thread.) A robot that still waits answers with an empty Probe, so that the next Alive comes. A
+// robot that asks for nothing gets none, since each wakes both sides.
 struct Alive {
   static constexpr Kind kKind = Kind::kAlive;
 };

@@ -32,7 +32,7 @@ namespace {
 constexpr uint64_t kMostModelBytes = uint64_t{8} << 30;
 constexpr std::chrono::milliseconds kLookForStop(20);
 constexpr char kModel[] = ".cacheinf";
-constexpr char kBringer[] = ".bringer";  // of a model: holds the key of who brought it
+constexpr char kBringer[] = ".bringer";  // holds the key that brought the model
 constexpr char kPart[] = ".part";        // half of a model
 constexpr uint64_t kLongestKey = 1024;
 constexpr std::chrono::hours kPartsKept(24);
@@ -42,12 +42,12 @@ std::string NameOf(const message::Fingerprint& model) {
   return fmt::format("{:016x}-{}", model.checksum, model.bytes);
 }
 
-// Ends the names of halves that robots with this key have brought.
+// The end of names of partial models that robots with this key have brought.
 std::string PartOf(const std::string& key) {
   return fmt::format(".{:016x}{}", XXH3_64bits(key.data(), key.size()), kPart);
 }
 
-// Halves of models that have not grown for so long, by when they last did.
+// Partial models that have not grown for so long, by the time they last did.
 std::multimap<fs::file_time_type, fs::path> PartsIn(const fs::path& folder,
                                                     fs::file_time_type::duration not_grown_for) {
   std::multimap<fs::file_time_type, fs::path> parts;
@@ -67,7 +67,7 @@ uint64_t SizeOf(const fs::path& file) {
   return error ? 0 : size;
 }
 
-// Without halves of models, if need be.
+// Removes partial models, if need be.
 bool HasRoom(const fs::path& folder, uint64_t bytes) {
   std::error_code error;
   for (const auto& [when, part] : PartsIn(folder, kPartInUse)) {
@@ -96,7 +96,7 @@ void ModelStore::MakeFolder(const fs::path& folder) {
   if (!fs::is_directory(folder, error)) {
     throw InputError(fmt::format("'{}' is not a folder for models", folder.string()));
   }
-  // Tried, as access(2) allows root what a file system does not.
+  // By trying, since access(2) lets root do what the file system forbids.
   std::string probe = (folder / "probe-XXXXXX").string();
   const int file = mkstemp(probe.data());
   if (file < 0) {
@@ -227,8 +227,8 @@ bool ModelStore::Incoming::Take(const message::ModelPiece& piece) {
   return taken_ == model_.bytes;
 }
 
-// Once all is there, and is right, the file gets its name. Whoever is still at it must not write to
-// it then: others use it.
+// Once the file is complete and right, it gets its name. After that nobody may write to it: others
+// use it.
 void ModelStore::Incoming::Write(std::span<const uint8_t> bytes) {
   std::error_code error;
   const uint64_t offset = taken_;

@@ -31,14 +31,14 @@ class ModelRefusal : public InputError {
 class ModelStore {
  public:
   using MakeBackend = std::function<std::unique_ptr<Backend>()>;
-  // Sets how this machine runs a graph: what changes no bit and, if it `takes_fastest`, the schemes
-  // of its convolutions. Ends soon after `stop` is set.
+  // Sets how this machine runs a graph: choices that change no bit and, if it `takes_fastest`, the
+  // schemes of its convolutions. Ends soon after `stop` is set.
   using Tune = std::function<void(Graph& graph, bool takes_fastest, const std::atomic<bool>& stop)>;
 
   // Throws InputError if the folder is not there then.
   static void MakeFolder(const std::filesystem::path& folder);
 
-  // Makes the folder, removes halves of models that nobody has gone on with for a day, and makes a
+  // Makes the folder, removes partial models that nobody has continued for a day, and makes a
   // backend once. Throws InputError if it cannot. With `tune` graphs are tuned before they are
   // compiled. Foreign operators are code that a robot brings: they run only if the server
   // `trusts_robots`.
@@ -50,11 +50,11 @@ class ModelStore {
 
   bool Has(const message::Fingerprint& model) const;
 
-  // Makes room for a model that this key brings: as long as all that it has brought, halves of
-  // models included, would be more than `most_bytes`, removes what was not used for the longest
-  // time. Without a key only halves count.
+  // Makes room for a model that this key brings: as long as all that the key has brought, partial
+  // models included, would exceed `most_bytes`, removes what has been unused for longest. Without a
+  // key only partial models count.
   void MakeRoom(const std::string& key, const message::Fingerprint& model, uint64_t most_bytes);
-  // Notes who has brought a model that has arrived.
+  // Notes which key has brought a model that has arrived.
   void NoteBringer(const std::string& key, const message::Fingerprint& model);
 
   // Returns the model packed for the schemes that the settings name; slow the first time.
@@ -65,13 +65,13 @@ class ModelStore {
                                            const message::Settings& settings,
                                            const std::atomic<bool>& stop, bool is_trusted = false);
 
-  // A model file on its way into the store. What has arrived is kept for the next one of this key,
-  // even if the server ends; several may be at it at once, in other servers as well.
+  // A model file on its way into the store. What has arrived is kept for the next Incoming with
+  // this key, even if the server ends; several may write at once, in other servers as well.
   class Incoming {
    public:
     // Begins with the first piece unless it `resumes`. Throws InputError if no model file has this
-    // size, or if there is no room for the model, even without halves of others that nobody goes on
-    // with.
+    // size, or if there is no room for the model, even without partial models that nobody
+    // continues.
     Incoming(const ModelStore& store, const message::Fingerprint& model, const std::string& key,
              bool resumes);
 

@@ -8,20 +8,20 @@ namespace {
 
 using Time = Patience::Time;
 
-// A machine may stand still for so long.
+// A machine may stall for so long.
 constexpr std::chrono::milliseconds kLeastAlone(200);
 // Without a deadline.
 constexpr std::chrono::seconds kFirstAnswer(10);
 constexpr std::chrono::seconds kLeastLongest(1);
 constexpr int kMostOfAlone = 8;
-constexpr int kMostUnanswered = 2;  // frames in a row that have waited so long
+constexpr int kMostUnanswered = 2;  // frames in a row that waited so long
 constexpr int kRestsOfAWait = 9;
 
-constexpr int kTriesToTheEnd = 4;  // of so many one is
+constexpr int kTriesToTheEnd = 4;  // one of so many is
 
 constexpr double kHardlyEver = 0.05;
 constexpr double kWorthOfServer = 0.005;
-// Frames that are late besides those that were seen.
+// Frames that count as late besides those seen.
 constexpr double kLateUnseen = 0.25;
 
 int64_t CountWithin(const std::deque<Time>& sorted, Time time) {
@@ -33,12 +33,12 @@ double ShareWithin(const std::deque<Time>& sorted, Time time) {
          (static_cast<double>(sorted.size()) + kLateUnseen);
 }
 
-// Of few times the longest but one; 0 if there are none.
+// With few times, the longest but one; 0 if there are none.
 Time P95(const std::deque<Time>& sorted) {
   return sorted.empty() ? Time(0) : sorted[(sorted.size() - 1) * 95 / 100];
 }
 
-// From which the robot makes the deadline alone.
+// The last moment from which the robot makes the deadline alone.
 Time LastMoment(Time left, const std::deque<Time>& alone) {
   return std::max(Time(0), left - P95(alone));
 }
@@ -88,7 +88,7 @@ void Patience::Add(Times& times, Time time) {
   if (times.size() > kTimesKept) times.pop_front();
 }
 
-// Where there is no deadline.
+// The wait if there is no deadline.
 Patience::Time Patience::LongestWait(Time begin, Alone alone) {
   if (is_silent_) return Time(0);
   Time slowest(-1);
@@ -113,7 +113,7 @@ Patience::Time Patience::LongestWait(Time begin, Alone alone) {
   return longest;
 }
 
-// Where so much time is left until the deadline.
+// The wait if so much time is left until the deadline.
 Patience::Time Patience::WaitFor(Time left, const Times& alone,
                                  const Agreements& agreements) const {
   if (alone.empty()) return left;
@@ -157,7 +157,7 @@ Patience::Time Patience::WaitFor(Time left, const Times& alone,
   return before_alone - in_time > later ? left + time_alone : left;
 }
 
-// What it takes to compute all bounds what it takes to compute what changed, roughly.
+// Computing what changed takes, roughly, at most as long as computing all.
 Patience::Times Patience::SortedAlone(Alone alone) const {
   const auto& own = alone_[static_cast<size_t>(alone)];
   Times times = own.empty() ? alone_[1 - static_cast<size_t>(alone)] : own;

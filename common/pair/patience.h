@@ -10,15 +10,15 @@
 
 namespace cacheinf {
 
-// Decides how long a robot waits for its server in each frame, by how long the last hundred answers
-// of the server took, and the last hundred frames that the robot computed alone.
+// Decides how long a robot waits for its server in each frame, by the times of the server's last
+// hundred answers and of the last hundred frames that the robot computed alone.
 //
 // With a deadline, waiting until some moment is a bet. If the server's answer comes by then, it is
-// the frame's. If not, the robot begins alone then; either it is done by the deadline, or an
-// earlier answer, moved with the scene, is what is in hand. The robot takes the moment whose bet
-// promises the most agreement with a dense answer at the deadline. An answer by the server counts
-// .005 more, since it saves the robot's work. Of moments that are worth the same it takes the last
-// one by which the server's answer may still come. Beyond that:
+// the frame's. If not, the robot begins alone then; if it is not done by the deadline, an earlier
+// answer, moved with the scene, is in hand. The robot takes the moment whose bet promises the most
+// agreement with a dense answer at the deadline. An answer by the server counts .005 more, since it
+// saves the robot's work. Among moments of equal worth it takes the last one by which the server's
+// answer may still come. Beyond that:
 //   - If the best bet is the deadline itself, and answers that miss it mostly come before the robot
 //     could compute the frame from then on, it waits as long as computing takes.
 //   - If the robot can hardly make the deadline alone, it waits while the server is expected to be
@@ -28,44 +28,43 @@ namespace cacheinf {
 //     deadline alone or, where the first answer is expected, for twice as long as that takes, and
 //     no longer than for an answer that misses the deadline.
 //   - Otherwise it does not wait.
-// One late answer changes little. After two in a row the server is not waited for, until one answer
-// comes, if only to a frame that the robot had given up.
+// One late answer changes little. After two in a row the robot does not wait for the server until
+// an answer comes, even one to a frame that it had given up.
 //
-// Without a deadline the robot waits as long as the slowest of the last hundred answers, and as
-// long again as computing alone takes, 200 ms at least. If messages came while it waited, but no
+// Without a deadline the robot waits as long as the slowest of the last hundred answers took, plus
+// the time that computing alone takes, at least 200 ms. If messages came while it waited, but no
 // answer, the server is slow: each such frame in a row doubles the time, up to a second or eight
 // times what computing alone takes. If two waits in a row were too short, the robot waits again
 // only after nine times as long, until an answer comes. So waiting takes a tenth of the time at
-// most. The first answer has ten seconds. If nothing came, the server counts as gone, and is not
-// waited for until it is heard of.
+// most. The first answer has ten seconds. If nothing came, the server counts as gone, and the robot
+// does not wait for it until it is heard from.
 class Patience {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr Time kNever = Time::max();
 
-  // What the robot computes if it gives up: all of the frame takes longer than what changed in it.
+  // What the robot computes if it gives up: the whole frame takes longer than what changed in it.
   enum class Alone : uint8_t { kWhatChanged, kAll };
 
-  // How well answers are expected to agree with dense ones: the server's, those computed alone, and
-  // what is in hand while both are late.
+  // How well answers are expected to agree with dense ones: the server's, the robot's own, and what
+  // is in hand while both are late.
   struct Agreements {
     double server = 1;
     double alone = 1;
     double moved = 0.75;
-    Time first_of_server{};  // what its first answer is expected to take; 0: nobody knows
+    Time first_of_server{};  // expected time of its first answer; 0: unknown
   };
 
   // Returns when to stop waiting in a frame whose execution begins at `begin`. Its outputs are due
   // at `due`; kNever: there is no deadline, and agreements change nothing.
   Time GiveUpAt(Time begin, Time due, Alone alone, const Agreements& agreements);
 
-  // Returns when the robot is expected to be done that begins alone then; that very moment if it
+  // Returns when a robot that begins alone at `begin` is expected to be done; `begin` itself if it
   // has never computed alone.
   Time DoneAlone(Time begin, Alone alone) const;
 
-  // Notes how long after the beginning of a frame's execution the server's answer to it came;
-  // nothing, if it did not come while the robot waited and computed alone. `is_heard`: whether any
-  // message came.
+  // Notes how long after a frame's execution began the server's answer came; nothing if it did not
+  // come while the robot waited and computed alone. `is_heard`: whether any message came.
   void NoteServer(std::optional<Time> took, bool is_heard = true);
 
   // Notes how long the robot computed alone, without what it had waited for the server.
@@ -80,8 +79,9 @@ class Patience {
 
  private:
   static constexpr size_t kTimesKept = 100;
-  // Frames in a row in which a server is not waited for. In the next one it is, until the last
-  // moment, or once in a while to the end: else nothing would show that it is back in time.
+  // The robot skips waiting for at most so many frames in a row. In the next one it waits until the
+  // last moment, or once in a while to the end: nothing else would show that the server is in time
+  // again.
   static constexpr int kMostNotWaitedFor = 8;
   using Times = std::deque<Time>;
 

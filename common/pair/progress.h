@@ -5,8 +5,8 @@
 
 namespace cacheinf {
 
-// What came of a step of a frame. A step computes one stage at most and never waits, so between two
-// of them the caller can look at clock and link, or turn to another frame.
+// What a step of a frame did. A step computes one stage at most and never waits, so between two
+// steps the caller can look at clock and link, or turn to another frame.
 enum class Progress : uint8_t {
   kStepped,  // a stage has run
   kWaits,    // nothing can be done until the peer has sent a slice, or the answer

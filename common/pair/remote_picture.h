@@ -12,7 +12,7 @@ namespace cacheinf {
 // Throws InputError if the model takes no picture.
 PictureFormat PictureFormatOf(const Graph& graph);
 
-// All pixels of a value as slices see it: a value that is not a map has one.
+// All pixels of a value, as slices count them: a value that is not a map has one.
 Mask AllPixelsOf(const Value& value);
 
 }  // namespace cacheinf

@@ -129,12 +129,12 @@ void RemoteRobot::TakeMessages() {
   while (const std::optional<Message> received = connection_.Receive()) {
     std::string wrong;
     if (Is<message::Done>(*received)) {
-      message::Done answer;
-      wrong = Decode(received->bytes, &answer);
+      message::Done done;
+      wrong = Decode(received->bytes, &done);
       const bool is_late = picture_ == Picture::kLate;
       const bool may_come = is_late || picture_ == Picture::kAwaited;
-      if (wrong.empty() && answer.number == number_ && may_come) {
-        wrong = Take(answer);
+      if (wrong.empty() && done.number == number_ && may_come) {
+        wrong = Take(done);
         if (wrong.empty()) picture_ = Picture::kAnswered;
         if (is_late) came_late_after_ = received->arrived_at - begin_;
         part_.received_bytes = received->bytes.size();
@@ -156,12 +156,12 @@ void RemoteRobot::TakeMessages() {
   }
 }
 
-std::string RemoteRobot::Take(const message::Done& answer) {
-  if (answer.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
-  outputs_->resize(answer.outputs.size());
-  for (size_t i = 0; i < answer.outputs.size(); ++i) {
+std::string RemoteRobot::Take(const message::Done& done) {
+  if (done.outputs.size() != graph_.outputs.size()) return "an answer does not have all outputs";
+  outputs_->resize(done.outputs.size());
+  for (size_t i = 0; i < done.outputs.size(); ++i) {
     std::vector<uint8_t> slice;
-    if (const char* const fault = DecodeSlice(answer.outputs[i], kMostSliceBytes, &slice)) {
+    if (const char* const fault = DecodeSlice(done.outputs[i], kMostSliceBytes, &slice)) {
       return fault;
     }
     const ValueId id = graph_.outputs[i];
@@ -169,9 +169,9 @@ std::string RemoteRobot::Take(const message::Done& answer) {
       return fault;
     }
   }
-  times_.TakeServers(answer.times);
-  part_.work = answer.work;
-  picture_from_seen_ = answer.frame_from_seen;
+  times_.TakeServers(done.times);
+  part_.work = done.work;
+  picture_from_seen_ = done.frame_from_seen;
   return "";
 }
 

@@ -46,24 +46,24 @@ class RemoteRobot {
   // Whether the server takes part in the next frame.
   bool IsReady();
 
-  // Sends the picture, of which `place` shows the frame. The outputs are due at `due`, if ever; the
-  // server may compute them no longer once they are late by as much again.
+  // Sends the picture, in which `place` shows the frame. The outputs are due at `due`, if ever; the
+  // server may stop computing them once they are late by as long again as they were given.
   void Begin(const PictureView& picture, const Rectangle& place, int64_t frame,
              Time due = Time::max());
   // Takes what has arrived. kDone: the outputs are there.
   Progress Step();
-  // Waits for the outputs no longer. Until GiveUp, Step still takes them.
+  // No longer waits for the outputs. Until GiveUp, Step still takes them.
   void Abandon();
 
   // Whether the last picture's answer did not come in time and still may.
   bool may_be_answered() const { return picture_ == Picture::kLate; }
 
-  // Tells the server to compute that no more. Returns how long after Begin the answer came, if it
+  // Tells the server to stop computing that answer. Returns how long after Begin it came, if it
   // came late.
   std::optional<Time> GiveUp();
 
-  // Of the last frame that was done; `outputs` until the next Begin. NaN where the server left out
-  // what nobody reads (shared_settings.h).
+  // For the last frame that was done. `outputs` are valid until the next Begin, and NaN where the
+  // server left out what nobody reads (shared_settings.h).
   FrameOutputs outputs() const { return {graph_, outputs_}; }
   const ServerPart& part() const { return part_; }
   const FrameTimes& times() const { return times_; }
@@ -75,24 +75,24 @@ class RemoteRobot {
 
   bool HasMoved();
   void TakeMessages();
-  std::string Take(const message::Done& answer);
+  std::string Take(const message::Done& done);
 
   ServerConnection& connection_;
   const Graph& graph_;
   const Clock& clock_;
   PictureEncoder encoder_;
   bool server_keeps_ = false;
-  // Of the last picture.
+  // The last picture.
   Picture picture_ = Picture::kNone;
   int64_t number_ = 0;
   Time begin_{};
   Time encoded_{};
-  Time moved_at_{};           // about when something of it left, or of an answer came
+  Time moved_at_{};           // about when part of it left, or part of an answer came
   uint64_t heard_bytes_ = 0;  // by then
   uint64_t acknowledged_ = 0;
 
   std::optional<Time> came_late_after_;
-  int64_t whole_since_ = 0;  // the last picture that stood alone
+  int64_t whole_since_ = 0;  // the last picture that needs no other
   bool is_whole_due_ = false;
   const std::shared_ptr<OutputNumbers> outputs_ = std::make_shared<OutputNumbers>();
   ServerPart part_;

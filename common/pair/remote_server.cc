@@ -64,7 +64,7 @@ void RemoteServer::Take(const message::GiveUp& give_up) {
   if (is_open() && done_.number == give_up.number) Turn(ToDo::kNothing);
 }
 
-// Abandons what is computed and not done.
+// Abandons what is being computed.
 void RemoteServer::Turn(ToDo to_do) {
   to_do_ = to_do;
   computed_ = {};
@@ -104,7 +104,7 @@ const char* RemoteServer::Decode(const message::RemoteFrame& frame) {
   return nullptr;
 }
 
-// Begins what is to be done. Returns false if that is nothing.
+// Begins what is to do. Returns false if there is nothing.
 bool RemoteServer::Begin() {
   if (!keeps_) {
     if (!whole_) whole_.emplace(model_);
@@ -139,7 +139,7 @@ void RemoteServer::Commit() {
   PackOutputs(state);
 }
 
-// Says what was committed.
+// Notes what was committed.
 void RemoteServer::End(std::chrono::nanoseconds queued) {
   if (to_do_ == ToDo::kRefresh) return Turn(ToDo::kNothing);
   done_.times.server_computing = computed_;

@@ -20,14 +20,14 @@
 namespace cacheinf {
 
 // The server's side of mode remote: answers a robot's pictures with the network's outputs. For each
-// picture the robot says whether to compute it whole, or only what changed, which the server
-// decides by the robot's code. (Each way has its own state, made on first use: a state that keeps
+// picture the robot says whether to compute it whole, or only what changed; the server finds that
+// by the code that a robot uses. (Each way has its own state, made on first use: a state that keeps
 // nothing computes a whole picture faster.)
 //
 // Never waits, and computes one stage a step, so that the caller can turn to other robots in
-// between. Whatever the robot no longer waits for is abandoned there: what it gives up, and what is
-// late by as much again as it had been given. (A little late it still tells the robot how long the
-// server takes.) So there is one of these to do:
+// between. Between steps it abandons what the robot no longer waits for: what the robot gives up,
+// and what is late by as long again as it was given. (An answer that is a little late still tells
+// the robot how long the server takes.) So there is one of these to do:
 //
 //               the next picture comes   its picture is given up   the last stage is done
 //   kNothing    → kAnswer
@@ -52,13 +52,13 @@ class RemoteServer {
   // Whether a picture waits for its answer.
   bool is_open() const { return to_do_ == ToDo::kAnswer; }
 
-  // When its answer is due; max(): at no time.
+  // When its answer is due; max(): never.
   std::chrono::nanoseconds due() const {
     return is_open() ? due_at_ : std::chrono::nanoseconds::max();
   }
 
-  // Takes a step, of a picture that has waited so long for its turn so far. Returns false if there
-  // is nothing to do.
+  // Takes a step. `queued`: how long the picture has waited for its turn so far. Returns false if
+  // there is nothing to do.
   bool Step(std::chrono::nanoseconds queued = {});
 
  private:
@@ -86,10 +86,10 @@ class RemoteServer {
   int64_t frame_ = 0;  // of the current picture
   Rectangle place_;    // the part of the picture that shows the frame
   ToDo to_do_ = ToDo::kNothing;
-  ModelState* computing_ = nullptr;      // once that has begun
-  std::chrono::nanoseconds computed_{};  // so long
+  ModelState* computing_ = nullptr;      // once computing has begun
+  std::chrono::nanoseconds computed_{};  // how long
   std::chrono::nanoseconds due_at_{};    // the current picture's answer
-  std::chrono::nanoseconds drop_at_{};   // that picture
+  std::chrono::nanoseconds drop_at_{};   // when to drop that picture
   message::Done done_;                   // to the current picture, as far as it is known
 };
 

@@ -20,7 +20,7 @@ struct Quotas {
   std::chrono::nanoseconds measuring{};  // and solving, in an hour
 };
 
-// What each key takes. Who has none (a robot of the server's own machine, or over MPI) is not
+// What each key takes. Robots without a key (on the server's own machine, or over MPI) are not
 // counted. Any thread may call it.
 class RobotAccounts {
   struct Account;
@@ -31,7 +31,7 @@ class RobotAccounts {
 
   const Quotas& quotas() const { return quotas_; }
 
-  // Gives back what it holds when it ends, which must be before the accounts do.
+  // Gives back what it holds when it ends. The accounts must outlive it.
   class Share {
    public:
     Share() = default;
@@ -39,7 +39,7 @@ class RobotAccounts {
     Share& operator=(Share&& other) noexcept;
     ~Share();
 
-    // Throws InputError, and takes nothing more, if that is above the quota.
+    // Throws InputError, and takes nothing more, if that would exceed the quota.
     void Take(uint64_t bytes);
 
    private:
@@ -50,7 +50,7 @@ class RobotAccounts {
     uint64_t bytes_ = 0;
   };
   Share MemoryOf(const std::string& key);
-  // Of the disk, for models that are on their way to it.
+  // Room on the disk, for models that are on their way to it.
   Share ArrivingOf(const std::string& key);
 
   // Throws InputError if the key has used its time of the last hour.

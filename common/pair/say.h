@@ -16,7 +16,7 @@ inline constexpr int64_t kNoFrame = -1;
 // Limit of an uncoded slice, above any value of ours.
 inline constexpr size_t kMostSliceBytes = size_t{512} << 20;
 
-// What is taken of the reason that a peer gives when it leaves.
+// A longer reason that a peer gives when it leaves is cut.
 inline constexpr size_t kLongestReason = 500;  // characters
 
 template <typename T>

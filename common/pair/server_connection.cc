@@ -21,17 +21,17 @@
 namespace cacheinf {
 namespace {
 
-// What a break of a narrow link loses of it.
+// How much of it is lost if a narrow link breaks.
 constexpr size_t kPieceBytes = size_t{32} << 10;
-// Queue no more at once, or the whole model would be in memory twice.
+// At most so much is queued at once, or the whole model would be in memory twice.
 constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 constexpr uint32_t kMostProbeBytes = 256 << 10;
 constexpr uint32_t kLeastProbeBytes = 2 << 10;
 constexpr double kLongestProbeSeconds = .2;
 constexpr std::chrono::seconds kLinkKnown(5);
 constexpr std::chrono::seconds kProbeAgain(1);
-// What a server says of a greeting that begins with a version which it does not know, if it speaks
-// version 8 of the wire alone.
+// A server that speaks only version 8 of the wire says this to a greeting that begins with an
+// unknown version.
 constexpr char kOlderServer[] = "a message of kind 'hello' is invalid: the protocol is another one";
 
 }  // namespace
@@ -86,7 +86,7 @@ void ServerConnection::NoteHang() {
   }
 }
 
-// While it waits for more than what has come.
+// Asks for a sign of life while it waits for more.
 void ServerConnection::AskAgain() {
   const bool waits = step_ == Step::kPrepares || waits_for_frame_;
   if (waits && wire_ > kWireWithoutLikeness) Say(channel_, message::Probe{});

@@ -17,18 +17,19 @@
 
 namespace cacheinf {
 
-// Returns the graph as a native model file (common/model/graph/pack.h): one that is mapped, or, if
-// the temporary folder cannot hold it, in memory.
+// Returns the graph as a native model file (common/model/graph/pack.h): mapped or, if the temporary
+// folder cannot hold it, in memory.
 MappedFile PackForServers(const Graph& graph);
 
-// The robot's end of what precedes frames (messages.h): greets a server, sends it the model if it
-// lacks it, and settings, and knows when it is ready. Never waits; makes progress in Receive.
+// The robot's end of what precedes frames (messages.h): greets a server, sends settings, and the
+// model if the server lacks it, and knows when the server is ready. Never waits; makes progress in
+// Receive.
 class ServerConnection {
  public:
   // A server that takes longer for a frame, or to greet the robot, counts as lost.
   static constexpr std::chrono::seconds kPatience{10};
-  // So does one that has let the robot wait for so long without a message, although its machine is
-  // alive.
+  // A server whose machine is alive, but which sends no message for so long while the robot waits,
+  // counts as lost, too.
   static constexpr std::chrono::seconds kHung{2};
 
   // `greeting` says who the robot is and which versions of the wire it speaks; its model is set
@@ -39,8 +40,9 @@ class ServerConnection {
   std::optional<Message> Receive();
 
   // Applies to later frames; sets the version itself. If the frames need another state, the server
-  // is not ready until it has prepared that. To share rows, give what this side has compiled: if
-  // the server's is not like it, it is not ready for these settings, and why_no_rows says why.
+  // is not ready until it has prepared that. To share rows, give the likeness of what this side has
+  // compiled: if the server's differs, the server is not ready for these settings, and why_no_rows
+  // says why.
   void Use(message::Settings settings, std::optional<Likeness> own = {});
   const message::Settings& settings() const { return settings_; }
 
@@ -51,11 +53,11 @@ class ServerConnection {
   // better or worse. Call between frames.
   void KeepLinkKnown(std::chrono::nanoseconds now);
 
-  // Sends a robot's profile (ToJsonText) once the server has the model, also in place of a worse
-  // one that was sent before. The server measures its own under `settings`.
+  // Sends a robot's profile (ToJsonText) once the server has the model, also to replace a worse one
+  // that was sent before. The server measures its own under `settings`.
   void AskForSchedule(message::Settings settings, const std::string& profile);
 
-  // Returns each of the server's answers once, the last one only; nothing before one arrives.
+  // Returns the server's last answer, and each only once; nothing if no new one has arrived.
   std::optional<message::Schedule> TakeSchedule() { return std::exchange(schedule_, std::nullopt); }
 
   bool has_model() const { return step_ >= Step::kHasModel && fault().empty(); }
@@ -73,7 +75,7 @@ class ServerConnection {
   // if it can, or the server has not yet welcomed it.
   std::string WhyNoSharedRows(const Backend& own, const ChangePolicy& policy) const;
 
-  // Why this server and the robot share no rows, as far as was seen by trying; it still takes
+  // Why this server and the robot share no rows, as far as trying has shown; the server still takes
   // pictures.
   const std::string& why_no_rows() const { return why_no_rows_; }
 
@@ -83,8 +85,8 @@ class ServerConnection {
   // Whether the server ended the connection, or cannot be talked to, before it was ever ready.
   bool has_refused() const { return !fault_.empty() && !has_been_ready_; }
 
-  // Whether an answer to a frame is waited for. Then, and while the server gets ready, its hanging
-  // is noticed; else once it is asked for something.
+  // Whether the robot waits for an answer to a frame. A server that hangs is noticed during that,
+  // while it gets ready, and otherwise once it is asked for something.
   void Await(bool waits) { waits_for_frame_ = waits; }
 
   // Ends the connection and tells the server why.

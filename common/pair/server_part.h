@@ -14,14 +14,14 @@ namespace cacheinf {
 // What a server did for a frame.
 struct ServerPart {
   FrameWork work = {.share = 0.0};
-  // By cut, the first row of the model's picture that was the server's from there on. Empty: all
-  // rows of all layers were.
+  // By cut, the first row of the model's picture that was the server's from there on. Empty: the
+  // server had all rows of all layers.
   std::vector<int> robot_rows = {};
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
 };
 
-// What a frame's answer took, on both sides.
+// What a frame's answer cost, on both sides.
 struct FrameExpense {
   FrameTimes times;
   std::optional<FrameWork> work;     // of the robot, if results are kept

@@ -105,7 +105,7 @@ void Session::SayAlive(std::chrono::nanoseconds now) {
   if (wire_ <= kWireWithoutLikeness || now < said_alive_at_ + kAliveInterval) return;
   if (!has_heard_ && !preparing_.valid()) return;
   said_alive_at_ = now;
-  // Else what waits says so, once it has left.
+  // Else the messages that wait show it once they have left.
   if (channel_.statistics().waiting_to_leave > 0) return;
   Say(channel_, message::Alive{});
   has_heard_ = false;
@@ -179,11 +179,11 @@ void Session::Take(const Message& message) {
   }
 }
 
-// It follows all slices of the current frame.
+// The message comes after all slices of the current frame.
 void Session::Hold(const Message& message) {
   split_->ExpectNoMoreSlices();
   held_ = message;
-  held_->arrived_at = clock_.Now();  // it waits for no other robot
+  held_->arrived_at = clock_.Now();  // the wait was not for another robot
 }
 
 void Session::TakeHello(const message::Hello& hello) {
@@ -216,7 +216,7 @@ void Session::TakeHello(const message::Hello& hello) {
   Say(channel_, message::Welcome{needs_model, store_.arithmetic(), wire_, has_bytes});
 }
 
-// To be called on another thread, that may outlive this.
+// To be called on another thread, which may outlive this.
 std::function<Session::Prepared(const message::Settings& settings)> Session::Preparation() const {
   return [&store = store_, accounts = options_.accounts, robot = options_.robot, model = model_,
           talk = talk_](const message::Settings& settings) {
@@ -225,10 +225,10 @@ std::function<Session::Prepared(const message::Settings& settings)> Session::Pre
     prepared.memory.Take(2 * model.bytes);  // in the file's order and in the kernels'
     prepared.model = store.Get(model, settings, talk->stops, robot.is_trusted);
     const Graph& graph = prepared.model->graph();
-    // A state that keeps everything, and as much for what moves or keeps nothing.
+    // A state that keeps everything, and as much again for one that moves or keeps nothing.
     const size_t state_bytes = sizeof(float) * MakeLayout(graph, {}, Keep::kAll).arena_floats;
     prepared.memory.Take(2 * state_bytes);
-    ::operator delete(::operator new(state_bytes));  // rather now than when a frame needs it
+    ::operator delete(::operator new(state_bytes));  // fails now rather than when a frame needs it
     return prepared;
   };
 }
@@ -257,7 +257,7 @@ bool Session::FinishPreparing() {
   const bool is_done = preparing_.valid() &&
                        preparing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   if (!is_done) return false;
-  // Here, since other sessions' states of this model run on this thread.
+  // On this thread, since other sessions' states of this model run here.
   auto [model, memory] = preparing_.get();
   memory_ = std::move(memory);
   if (settings_->mode == message::Settings::Mode::kSplit) {

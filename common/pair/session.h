@@ -31,9 +31,9 @@ namespace cacheinf {
 //   }
 class Session {
  public:
-  // Solves a schedule for a robot, given its profile, and returns it as text. Before, it may give
-  // `send_rough` one made of rough figures. Runs on its own thread, must outlive `slow_work`, and
-  // ends soon after `stop` is set. Throws InputError on what it cannot use.
+  // Solves a schedule for a robot, given its profile, and returns it as text. Before that, it may
+  // give `send_rough` one made of rough figures. Runs on its own thread, must outlive `slow_work`,
+  // and ends soon after `stop` is set. Throws InputError on what it cannot use.
   using Solve =
       std::function<std::string(std::shared_ptr<const CompiledModel> model,
                                 const message::Settings& settings, const std::string& robot_profile,
@@ -59,12 +59,12 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Takes what has arrived and computes a stage, and others for at most so long or until something
-  // arrives. Returns whether there was anything to do. Never throws, whatever arrives.
+  // Takes what has arrived and computes a stage, then more stages for at most so long or until
+  // something arrives. Returns whether there was anything to do. Never throws, whatever arrives.
   bool Advance(std::chrono::nanoseconds at_most = {});
 
-  // Waits, at most so long, until Advance may have something to do. (While a state is prepared,
-  // that is no message.)
+  // Waits, at most so long, until Advance may have something to do. (No message says when a state
+  // is prepared.)
   void Wait(std::chrono::nanoseconds at_most) const;
 
   // The two halves of it, for a thread that turns to other robots in between.
@@ -74,8 +74,8 @@ class Session {
   // When the answer to the current frame is due; max() if it is not, or there is none.
   std::chrono::nanoseconds due() const;
 
-  // Whether a robot has been admitted; robot() is its name then, for people and safe to print. Who
-  // it is, its key and the token say: they are the same as long as its process lives.
+  // Whether a robot has been admitted; robot() is its name then, for people and safe to print. Its
+  // key and token identify it: they are the same as long as its process lives.
   bool has_robot() const { return is_greeted_; }
   const std::string& robot() const { return robot_; }
   const std::string& key() const { return options_.robot.key; }
@@ -84,7 +84,7 @@ class Session {
   // Ends the session and tells the robot why.
   void Leave(const std::string& reason);
 
-  // The same, and lets go at once of all that it holds.
+  // The same, and at once lets go of all that it holds.
   void Evict(const std::string& reason);
 
   // Whether both are of one process: the same key, and the same token.
@@ -135,7 +135,7 @@ class Session {
   std::string robot_;
   uint64_t token_ = 0;
   bool is_greeted_ = false;
-  bool has_heard_ = false;  // anything since it said that it is alive
+  bool has_heard_ = false;  // a message since it last said that it is alive
   std::chrono::nanoseconds said_alive_at_{};
   message::Fingerprint model_;
   std::optional<ModelStore::Incoming> incoming_;
@@ -147,14 +147,14 @@ class Session {
   std::unique_ptr<SplitServer> split_;
   std::unique_ptr<RemoteServer> remote_;
   std::optional<Message> held_;  // waits for the current frame to be done
-  // Since when the current frame could go on, if it can, and how long it waited for its turn
+  // Since when the current frame could go on, if it can, and how long it had waited for its turn
   // before.
   std::optional<std::chrono::nanoseconds> due_since_;
   std::chrono::nanoseconds queued_{};
   std::string end_;
   const std::shared_ptr<Talk> talk_ = std::make_shared<Talk>();
   std::future<std::string> solving_;
-  std::optional<message::Profile> next_profile_;  // that came while one is solved
+  std::optional<message::Profile> next_profile_;  // came while one was being solved
 };
 
 }  // namespace cacheinf

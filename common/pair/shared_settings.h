@@ -15,14 +15,15 @@ namespace cacheinf {
 
 struct RobotConfig;
 
-// What a robot, its server, and whoever measures for one of them go by, each resolving it alike.
+// The settings that a robot, its server, and programs that measure for them share and resolve
+// alike.
 struct SharedSettings {
   CacheConfig cache;
-  TrackerConfig tracker;  // by a message only what a robot's configuration names
+  TrackerConfig tracker;  // a message carries only what a robot's configuration names
   SliceCodec slice_codec = SliceCodec::kZstd;
-  int most_scores = 0;  // send only so many best scores of the first output; 0: all
+  int most_scores = 0;  // sends only that many best scores of the first output; 0: all
 
-  // All that is sent, and that figures depend on. The table points into this object.
+  // All that is sent, and on which figures depend. The table points into this object.
   FieldTable Fields();
 };
 SharedSettings SharedSettingsOf(const RobotConfig& config, const Graph& graph);
@@ -34,9 +35,9 @@ inline ReuseSettings Resolve(const SharedSettings& settings) {
 // Throws InputError if the codec would spoil rows of the network's maps.
 void CheckCarriesRows(SliceCodec codec, const Graph& graph);
 
-// Keeps the best scores of a slice with one score per class. The others become one and the same
-// NaN, so that BestClasses finds what it found before and zstd has little to keep. REQUIRES: the
-// slice is what AppendSlice wrote of all pixels of an output.
+// Keeps the best scores of a slice with one score per class. The others become one NaN, so that
+// BestClasses finds what it found before and zstd has little to store. REQUIRES: the slice is what
+// AppendSlice wrote of all pixels of an output.
 void KeepBestScores(int most, std::vector<uint8_t>* slice);
 
 }  // namespace cacheinf

@@ -10,11 +10,11 @@
 
 namespace cacheinf {
 
-// Work that takes longer than a turn of the thread that asks for it, each piece on a thread of its
-// own. It may outlive whoever asked for it, but not this: the destructor waits for all of it.
+// Runs work that takes too long for the thread that asks for it, each piece on its own thread. Work
+// may outlive whoever asked for it, but not this: the destructor waits for all of it.
 class SlowWork {
  public:
-  // Letting go of the future waits for nothing.
+  // Destroying the future does not wait.
   template <typename Result>
   std::future<Result> Begin(std::function<Result()> work) {
     std::erase_if(begun_, [](const std::future<void>& begun) {

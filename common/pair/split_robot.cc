@@ -84,11 +84,11 @@ bool SplitRobot::Begin(const FrameDecision& decision, const PictureView& seen,
     BeginAlone();
     return false;
   }
-  // The server lacks everything, which may take longer to send than a frame has.
+  // The server lacks everything, and sending that may take longer than a frame has.
   if (is_first && give_up_at != kNever) give_up_at_ = begin_;
   computed_all_ = false;
   part_.emplace();
-  // As far as is known of a frame that will be given up.
+  // All that is known about a frame that will be given up.
   times_.server_queueing = last_done_.times.server_queueing;
   LoseServerIfItThrows([&] { walk_.Begin(told, settings_.cuts, policy, seen); });
   return true;
@@ -196,9 +196,9 @@ void SplitRobot::TakeMessages() {
       wrong = Decode(received->bytes, &slice);
       if (wrong.empty()) Take(std::move(slice));
     } else if (Is<message::Done>(*received)) {
-      message::Done answer;
-      wrong = Decode(received->bytes, &answer);
-      if (wrong.empty()) Take(answer, received->arrived_at);
+      message::Done done;
+      wrong = Decode(received->bytes, &done);
+      if (wrong.empty()) Take(done, received->arrived_at);
     } else {
       message::FrameRefusal refusal;
       wrong = Decode(received->bytes, &refusal);
@@ -221,9 +221,9 @@ void SplitRobot::Take(message::Slice slice) {
   connection_.Leave(fmt::format("slice {} was not expected", slice.transfer));
 }
 
-void SplitRobot::Take(const message::Done& answer, Time arrived_at) {
-  if (answer.kind != FrameDecision::Kind::kRefresh) last_done_ = answer;
-  if (server_ != Server::kIsBehind || answer.number != given_up_) return;
+void SplitRobot::Take(const message::Done& done, Time arrived_at) {
+  if (done.kind != FrameDecision::Kind::kRefresh) last_done_ = done;
+  if (server_ != Server::kIsBehind || done.number != given_up_) return;
   // The server has taken all slices of that frame.
   server_ = Server::kFollows;
   if (behind_since_) came_late_after_ = arrived_at - *behind_since_;

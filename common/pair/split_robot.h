@@ -29,9 +29,9 @@ struct FrameDecision;
 //
 // One late frame does not make the next one late. When the robot gives a frame up, the steps that
 // follow finish it alone. Until the server has caught up with it, the robot computes alone and only
-// tells the server its decisions. The first frame that a server gets is given up like this if there
-// is a deadline. (The robot does not hold what the server computes, so computing alone takes about
-// a dense run, once.) So a server is in one of three states:
+// tells the server its decisions. If there is a deadline, the first frame that a server gets is
+// given up like this. (The robot does not hold what the server computes, so computing alone then
+// takes about as long as a dense run, once.) So a server is in one of three states:
 //
 //                      kHoldsNothing          kFollows          kIsBehind
 //   the next frame     shared; → kFollows     shared            told, not shared
@@ -62,21 +62,21 @@ class SplitRobot {
   // Takes effect from the next frame on. Throws InputError if the cuts do not fit the model.
   void SetCuts(std::vector<Cut> cuts);
 
-  // Whether the server takes frames under this policy. Sends it what it must know for that, and
-  // leaves a server that cannot share rows under it.
+  // Whether the server takes frames under this policy. Sends it what it needs for that, and leaves
+  // a server that cannot share rows under this policy.
   bool IsReady(const ChangePolicy& policy);
 
-  // Begins a decision's frame. `seen` is what the network sees. Returns false if the server has no
-  // part in it: the caller then executes the decision on the state. If this or a step throws, the
-  // next decision makes up for it.
+  // Begins a decision's frame. `seen` is what the network sees. Returns false if the server takes
+  // no part in it: the caller then executes the decision on the state. If this or a step throws,
+  // the next decision makes up for it.
   bool Begin(const FrameDecision& decision, const PictureView& seen, const ChangePolicy& policy,
              Time give_up_at = kNever);
   Progress Step();  // until it returns kDone
 
-  // When to abandon the frame if a step waits: at the time given, or at once if the server lacks
-  // everything. A refresh, for which nobody waits, needs no such time.
+  // When to abandon the frame if a step waits: at the time given, or at once if the server holds
+  // nothing yet. A refresh needs no such time, since nobody waits for it.
   Time give_up_at() const { return give_up_at_; }
-  // Gives the server up for this frame, after a step that waits or was refused. Later steps compute
+  // Gives up the server for this frame, after a step that waits or was refused. Later steps compute
   // what is left.
   void Abandon();
 
@@ -95,8 +95,8 @@ class SplitRobot {
   // both finished it together.
   const std::optional<Time>& alone_since() const { return alone_since_; }
 
-  // Returns once how long after its beginning the server was done with a frame that was given up.
-  // Nothing for the first frame that it gets, which takes longer than any other.
+  // Returns, once, how long after the beginning of a frame that was given up the server was done
+  // with it. Nothing for the first frame that a server gets, which takes longer than any other.
   std::optional<Time> TakeLateDone() { return std::exchange(came_late_after_, std::nullopt); }
 
   struct Counts {
@@ -108,8 +108,8 @@ class SplitRobot {
   };
   const Counts& counts() const { return counts_; }
 
-  // Of the last decision; nothing if the server had no part in it. The server reports its times and
-  // work after its last slice; until that report arrives, they are the previous frame's.
+  // For the last decision; nothing if the server had no part in it. The server reports its times
+  // and work after its last slice; until that report arrives, they are the previous frame's.
   const std::optional<ServerPart>& part() const { return part_; }
   const FrameTimes& times() const { return times_; }
 
@@ -124,7 +124,7 @@ class SplitRobot {
   auto LoseServerIfItThrows(const Part& part);
   void TakeMessages();
   void Take(message::Slice slice);
-  void Take(const message::Done& answer, Time arrived_at);
+  void Take(const message::Done& done, Time arrived_at);
   void Take(const message::FrameRefusal& refusal);
   void LoseServer();
 
@@ -132,13 +132,13 @@ class SplitRobot {
   ModelState& state_;
   const Clock& clock_;
   SplitWalk walk_;
-  message::Settings settings_;  // as the server was told, or will be
+  message::Settings settings_;  // as the server knows them, or will
   bool has_new_settings_ = true;
 
   Server server_ = Server::kHoldsNothing;
   int64_t first_told_ = 0;            // the first decision sent since it held nothing
   std::optional<int64_t> last_told_;  // the last one
-  int64_t given_up_ = 0;              // the decision that it is behind with
+  int64_t given_up_ = 0;              // the decision that the server has yet to finish
   std::optional<int64_t> committed_;  // the last one that both finished
   int64_t number_ = 0;                // of the current frame
   Time begin_{};                      // of the current frame

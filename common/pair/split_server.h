@@ -32,19 +32,19 @@ class SplitServer {
   // constructor. REQUIRES: no current frame.
   void Use(const message::Settings& settings);
 
-  // Of what the robot must have, too.
+  // The robot's must be the same.
   Likeness likeness() const;
 
   // Whether there is a current frame, whose slices may still arrive. The next frame can be taken
-  // once it is done, or if it follows none.
+  // once the current one is done, or if the next follows none.
   bool is_open() const { return walk_.is_open(); }
 
   void Take(const message::Decided& frame);
   void Take(message::Slice slice);
   void Take(const message::GiveUp& give_up);
 
-  // Runs a stage of the current frame, which has waited so long for its turn so far. Returns false
-  // if it waits for a slice or there is no frame.
+  // Runs a stage of the current frame. `queued`: how long it has waited for its turn so far.
+  // Returns false if it waits for a slice or there is no frame.
   bool Step(std::chrono::nanoseconds queued = {});
 
   // All slices of the current frame have arrived; refuses the frame if it needs more.

@@ -22,14 +22,14 @@ struct FrameDecision;
 // One side's way through frames whose rows are split (common/plan/split.h), stage by stage. A slice
 // leaves as soon as its rows are done, and is taken in before a stage reads it. On a device that
 // can copy while it computes, the next stage is begun first, unless that waits for a slice. Never
-// waits for the peer: the caller waits for slices and passes them to Take.
+// waits for the peer: the caller does, and passes slices to Take.
 //
 // Both sides walk the same decisions in the same order. When the robot gives a frame up, it
 // goes on alone. The server goes on, since all its slices still arrive, so its caches hold that
 // frame, too. Before the next Begin, the state's owner must tell the state what became of the
 // slices that left (ModelState::ConfirmSent, ForgetSent).
 //
-// If anything throws, Send too, the frame is abandoned, and what has not left never does.
+// If anything throws, even Send, the frame is abandoned, and slices that have not left never do.
 class SplitWalk {
  public:
   // Sends a slice (common/exec/slice.h) of one of SplitRows::transfers.
@@ -57,8 +57,8 @@ class SplitWalk {
   // Whether all slices of the frame have arrived.
   bool has_all() const { return missing_ == 0; }
 
-  // Runs a stage, unless that reads a slice that has not arrived. If a slice is bad, the frame is
-  // abandoned.
+  // Runs a stage, unless it reads a slice that has not arrived. If a slice is bad, abandons the
+  // frame.
   Progress Step();
   bool is_open() const { return is_open_; }
   // One sentence, after kRefused.

@@ -185,7 +185,7 @@ class CostModel::Costs {
 struct CostModel::Scratch {
   SharedFrame frame;
   std::vector<int> robot_rows;  // of the picture, by cut
-  // One per operator: when what a side has yet to take in of it arrives; or kNothing.
+  // One per operator: when the part arrives that a side has yet to take in, or kNothing.
   std::vector<BySide<double>> arrival_ms;
 };
 
@@ -291,7 +291,7 @@ class CostModel::Walk {
     return free_ms + situation_.round_trip_ms / 2;
   }
 
-  // A side takes in what it gets of an operator's output where it first reads it.
+  // A side takes in its part of an operator's output where it first reads it.
   void Take(Side side, int id) {
     double& arrival_ms = id == kPicture ? picture_arrival_ms_ : arrival_ms_[id][side];
     if (arrival_ms == kNothing || (id == kPicture && side == Side::kRobot)) return;

@@ -28,7 +28,7 @@ struct Situation {
   double link_factor = 1;
   double server_queue_ms = 0;  // wait before a shared server takes a frame up
 
-  // How long the link is busy with bytes to this side; infinite if it is down.
+  // How long bytes to this side keep the link busy; infinite if it is down.
   double LinkMs(Side receiver, double bytes) const;
 
   bool operator==(const Situation&) const = default;
@@ -53,7 +53,7 @@ struct Timeline {
     double begin_ms = 0;
     double end_ms = 0;
   };
-  std::vector<Piece> pieces;  // of each lane in order
+  std::vector<Piece> pieces;  // in order within each lane
 };
 constexpr Words<4> WordsOf(Timeline::Lane) { return {"robot", "up", "server", "down"}; }
 
@@ -69,7 +69,8 @@ class CostModel {
   CostModel(CostModel&& other) noexcept;
   ~CostModel();
 
-  // Returns the model of another situation. Cheap: they share all that does not depend on it.
+  // Returns the model of another situation. Cheap: the two share all that does not depend on the
+  // situation.
   CostModel At(const Situation& situation) const;
 
   const Situation& situation() const { return situation_; }
@@ -93,7 +94,7 @@ class CostModel {
   };
   Progress PredictFirst(const Plan& plan, int operator_count) const;
 
-  // Time of an operator: for all its rows on that side, and for all of its output to get there,
+  // Times of an operator: to compute all its rows on that side, and to get all of its output there,
   // codec included. The latter is infinite if the output must not cross.
   double OperatorMs(Side side, int op, bool keeps) const;
   double CrossingMs(Side receiver, int op, bool keeps) const;  // op -1: the picture

@@ -12,13 +12,13 @@ namespace cacheinf {
 
 // Parses cuts as people write them: VALUE or VALUE:SHARE, the share between 0 and 1. A value is
 // named by its own name or by the operator that produces it; "picture" is the model's input.
-// Returns them in the order of execution; of two behind one operator the last counts. Throws
+// Returns them in the order of execution; if two are behind one operator, the last counts. Throws
 // InputError.
 std::vector<Cut> ParseCuts(const std::vector<std::string>& texts, const Graph& graph);
 
-// Returns what makes `cacheinf-robot run --server …` follow a plan, for a shell: "--mode split
-// --cut picture:0.5 --cut conv_12 --server-mode cache". The profile's operators are those of the
-// plan.
+// Returns the options, for a shell, that make `cacheinf-robot run --server …` follow a plan:
+// "--mode split --cut picture:0.5 --cut conv_12 --server-mode cache". The profile's operators are
+// those of the plan.
 std::string ToOptions(const Plan& plan, const Profile& profile);
 
 }  // namespace cacheinf

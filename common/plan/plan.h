@@ -11,8 +11,8 @@ namespace cacheinf {
 
 // The operators behind a cut, up to the next one in order of execution, form a run. The robot owns
 // this share of a run's active rows, and everything before the first cut. A kept value read outside
-// its own run crosses to who needs it; each side computes all else that it needs. So two cuts of
-// one share trade halos.
+// its own run crosses to the side that needs it; each side computes everything else that it needs.
+// So two cuts with the same share trade halos.
 struct Cut {
   static constexpr int kAll = 1000;
 
@@ -27,11 +27,11 @@ struct Plan {
   enum class Kind : uint8_t { kLocal, kRemote, kSplit };
 
   Kind kind = Kind::kLocal;
-  bool keeps = true;       // results from frame to frame: on the robot, in kRemote on the server
-  std::string codec = {};  // kRemote: the picture's codec
+  bool keeps = true;  // results from frame to frame: on the robot or, in kRemote, on the server
+  std::string codec = {};      // kRemote: the picture's codec
   std::vector<Cut> cuts = {};  // kSplit: `after` ascends
   std::string model = {};      // kLocal: the name of a smaller model; empty: the first one
-  int every = 1;               // frames of which one is computed; the others get its answer, moved
+  int every = 1;  // one of so many frames is computed; the others get its answer, moved
 
   bool operator==(const Plan&) const = default;
 };
@@ -41,10 +41,10 @@ constexpr Words<3> WordsOf(Plan::Kind) { return {"local", "remote", "split"}; }
 // "split 12:400,57:0 dense", "track:3 local cache".
 std::string ToText(const Plan& plan);
 
-// How the plan's frames are computed: the plan that computes every frame so.
+// The plan that computes every frame as this one computes some.
 Plan BaseOf(Plan plan);
 
-// Whether the plan's answers are the first model's on the robot itself.
+// Whether the robot itself computes the plan's answers, by the first model.
 inline bool IsAlone(const Plan& plan) {
   return plan.kind == Plan::Kind::kLocal && plan.model.empty();
 }
@@ -54,7 +54,7 @@ constexpr int PictureRowsOf(int robot_thousandths, int picture_rows) {
   return (robot_thousandths * picture_rows + Cut::kAll - 1) / Cut::kAll;
 }
 
-// The same row of a map, from that of the picture.
+// The row of a map that corresponds to a row of the picture.
 constexpr int MapRowsOf(int64_t picture_row, int picture_rows, int map_rows) {
   return static_cast<int>((picture_row * map_rows + picture_rows / 2) / picture_rows);
 }

@@ -14,7 +14,7 @@
 namespace cacheinf {
 namespace {
 
-// Assumed of an unused link, so that it gets used.
+// Assumed for an unused link, so that it gets used.
 constexpr double kHopedMbit = 100;
 // Assume that an older figure has improved; otherwise a link that was bad once is never tried
 // again.
@@ -22,14 +22,14 @@ constexpr double kTrustedSeconds = 15;
 constexpr double kGuessTrustedSeconds = 1;
 constexpr double kMostMbit = 1000;
 
-// While nothing sees what changes, assume that the work has become less, so that a plan that looks
-// gets chosen.
+// While nothing sees what changes, assume that there is less work, so that a plan that looks gets
+// chosen.
 constexpr int kFramesTrusted = 30;
 constexpr double kHopedWork = 0.1;
 // After an encoder's first picture the next ones may differ from it everywhere.
 constexpr int kFramesToSettle = 5;
 constexpr double kNearlyAll = 0.95;
-// So many whole frames in a row are no accident, although results are kept.
+// So many whole frames in a row are no accident if results are kept.
 constexpr int kWholeInARow = 2;
 
 // How much longer than predicted a plan with the server may take as long as none with its kind of
@@ -47,19 +47,23 @@ constexpr double kAsGood = 0.005;
 
 constexpr int kMostEvery = 3;  // frames of which one is computed
 
-// As which a frame counts whose server was given up.
+// A frame counts as so many deadlines if its server was given up.
 constexpr double kDeadlinesWhereGivenUp = 2;
 
-// After so many frames what is known of a codec may be outdated. Try it if it is predicted to take
-// at most this many times as long as the current plan.
+// After so many frames what is known about a codec or the robot alone may be outdated. Try it if it
+// is predicted to take at most this many times as long as the current plan.
 constexpr int kFramesKnown = 300;
+constexpr int kFramesKnownAlone = 50;  // by latency, as the robot's results are kept warm
 constexpr double kWorthTrying = 1.3;
 constexpr int kFramesToTry = 2;
 constexpr double kShareForTries = 0.02;
-constexpr double kCreditForTries = 1.5;  // on time, of agreement: three tries or so
+constexpr double kCreditForTries = 1.5;  // in agreement, on time: about three tries
 
 // What a clip has shown counts as so many frames at most: the scene may be another one.
 constexpr double kMostFromClip = 8;
+
+// A message that takes less says nothing about the bandwidth: threads that wake take as long.
+constexpr double kLeastLinkMs = 2;
 
 constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
@@ -88,7 +92,7 @@ double Unseen(const ProfiledCodec& codec, double seen) {
   return most;
 }
 
-// Of a server that nothing is ever sent to.
+// The profile of a server to which nothing is ever sent.
 Profile AsServer(Profile robot) {
   robot.side = Side::kServer;
   return robot;
@@ -151,6 +155,8 @@ void PlanChooser::GoOnFrom(const PlanChooser& before) {
   moving_ms_ = before.moving_ms_;
   lead_ms_ = before.lead_ms_;
   between_ms_ = before.between_ms_;
+  to_begin_ms_ = before.to_begin_ms_;
+  beyond_link_ms_ = before.beyond_link_ms_;
   for_tries_ = before.for_tries_;
   robot_unused_ = before.robot_unused_;
   frames_of_plan_ = before.frames_of_plan_;
@@ -165,7 +171,7 @@ void PlanChooser::GoOnFrom(const PlanChooser& before) {
 }
 
 const Plan& PlanChooser::Choose(const Link& link) {
-  // Meeting a server starts another process on the robot, beside its frames.
+  // Meeting a server starts another process on the robot, which competes with its frames.
   if (link.is_up && !was_up_) {
     robot_ = Factor(kFewestAlone);
     situation_.robot_factor = robot_.value();
@@ -192,9 +198,14 @@ const Plan& PlanChooser::Choose(const Link& link) {
     }
   }
   is_first_frame_ = BaseOf(plan_) != BaseOf(before);
-  if (is_first_frame_) frames_of_plan_ = 0;
+  if (is_first_frame_) {
+    frames_of_plan_ = 0;
+    begun_ms_.reset();
+    if (plan_.kind != Plan::Kind::kLocal) begun_ms_ = 0;
+  }
   prediction_ = Find(plan_, candidates_)->prediction;
   whole_ms_ = Corrected(model, {.keeps = false, .model = plan_.model}).latency_ms;
+  alone_ms_ = Corrected(model, Plan()).latency_ms;
   return plan_;
 }
 
@@ -243,7 +254,7 @@ bool PlanChooser::MayTrack(int every, double computed_ms) const {
   if (goal_.is_exact || keeps_to_nearby_) return false;
   if (IsOnTime() && every == 2 && computed_ms > PaceOf({}).period_ms) return true;
   if (moving_ms_.count() == 0) return false;
-  // On time it else saves work, for hardly any agreement.
+  // On time it otherwise saves work, and may cost hardly any agreement.
   return !IsOnTime() || evidence_.MeanMoved(1, every) >= 1 - kAsGood;
 }
 
@@ -276,7 +287,7 @@ Prediction PlanChooser::Corrected(const CostModel& model, const Plan& plan) cons
     prediction.up_bytes += more_bytes;
     prediction.link_ms += more_link_ms;
     prediction.robot_ms += more_robot_ms;
-    prediction.latency_ms += more_link_ms + more_robot_ms;
+    prediction.latency_ms += more_link_ms + more_robot_ms + beyond_link_ms();
   }
   return prediction;
 }
@@ -362,11 +373,15 @@ Prediction PlanChooser::OfFirstFrame(const Plan& plan) const {
   return Corrected(model_.At(whole), plan);
 }
 
-double PlanChooser::CostToBegin(const Candidate& candidate) const {
-  const Prediction first = OfFirstFrame(candidate.plan);
-  const double more = Cost(candidate.plan, first.latency_ms) -
-                      Cost(candidate.plan, candidate.prediction.latency_ms);
-  return FramesOf(candidate.plan, first.latency_ms) * std::max(0.0, more);
+double PlanChooser::CostToBegin(const Candidate& candidate, bool as_seen) const {
+  const double later_ms = candidate.prediction.latency_ms;
+  double first_ms = OfFirstFrame(candidate.plan).latency_ms;
+  const auto seen = to_begin_ms_.find(candidate.plan.kind);
+  if (as_seen && seen != to_begin_ms_.end()) {
+    first_ms = std::max(first_ms, later_ms + seen->second.value());
+  }
+  const double more = Cost(candidate.plan, first_ms) - Cost(candidate.plan, later_ms);
+  return FramesOf(candidate.plan, first_ms) * std::max(0.0, more);
 }
 
 double PlanChooser::FramesOf(const Plan& plan, double latency_ms) const {
@@ -383,7 +398,7 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
     return;
   }
   const double least_lost = IsOnTime() ? kLeastLostOnTime : kLeastLost * home->cost;
-  const double frames = IsOnTime() ? FramesOf(home->plan, home->prediction.latency_ms) : 1;
+  const double frames = FramesOf(home->plan, home->prediction.latency_ms);
   const Candidate* best = nullptr;
   double most_won = 0;
   for (Candidate& candidate : candidates_) {
@@ -395,7 +410,7 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
     // A plan that is being tried has already begun, and so has one of the same computed frames.
     const Plan base = BaseOf(candidate.plan);
     if (base != BaseOf(plan_) && base != BaseOf(*home_)) {
-      won = std::min(won, candidate.lost - CostToBegin(candidate) - CostToBegin(*home));
+      won = std::min(won, candidate.lost - CostToBegin(candidate, true) - CostToBegin(*home));
     }
     if (won <= most_won) continue;
     best = &candidate;
@@ -406,6 +421,8 @@ void PlanChooser::ChooseHome(const std::vector<Candidate>& last) {
   for (Candidate& candidate : candidates_) candidate.lost = 0;
 }
 
+int PlanChooser::FramesKnownAlone() const { return IsOnTime() ? kFramesKnown : kFramesKnownAlone; }
+
 const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   const Candidate& home = *Find(*home_, candidates_);
   const double home_cost = Cost(*home_, home.prediction.latency_ms);
@@ -415,8 +432,11 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
     const Plan& plan = candidate.plan;
     if (plan.kind == Plan::Kind::kSplit || plan.codec == home_->codec) continue;
     const bool is_alone = IsAlone(plan);
-    if (plan.codec.empty() && (!is_alone || !IsOnTime())) continue;
-    if ((is_alone ? robot_unused_ : codecs_.at(plan.codec).unused) < kFramesKnown) continue;
+    if (plan.codec.empty() && !is_alone) continue;
+    if (is_alone ? robot_unused_ < FramesKnownAlone()
+                 : codecs_.at(plan.codec).unused < kFramesKnown) {
+      continue;
+    }
     const double hoped = Cost(plan, candidate.prediction.latency_ms / kWorthTrying);
     if (hoped >= best_cost) continue;
     best = &candidate;
@@ -425,7 +445,8 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   if (best == nullptr) return nullptr;
   // There and back.
   const double more = Cost(best->plan, best->prediction.latency_ms) - home_cost;
-  const double cost = CostToBegin(*best) + CostToBegin(home) + kFramesToTry * std::max(0.0, more);
+  const double cost =
+      CostToBegin(*best, true) + CostToBegin(home) + kFramesToTry * std::max(0.0, more);
   if (for_tries_ <= cost) return nullptr;
   for_tries_ = IsOnTime() ? for_tries_ - cost : 0;
   return best;
@@ -451,7 +472,7 @@ void PlanChooser::NoteWork(const Taken& taken, std::optional<double> seen) {
   const bool is_whole =
       !seen && taken.executed == plan_.kind && plan_.keeps && taken.executed != Plan::Kind::kSplit;
   whole_in_a_row_ = is_whole ? whole_in_a_row_ + 1 : 0;
-  // What changes hands is computed anew, whatever the scene does, and so is what a server has kept
+  // What changes sides is computed anew, whatever the scene does, and so is what a server has kept
   // since an older frame; that may take a few frames.
   const bool was_split = std::exchange(is_split_, taken.executed == Plan::Kind::kSplit);
   const bool may_be_new = was_split || is_split_;
@@ -474,7 +495,7 @@ void PlanChooser::NoteMovingTook(FrameTimes::Time time) { moving_ms_.Add(Millise
 
 void PlanChooser::Note(const Taken& taken) {
   const double latency_ms = Milliseconds(taken.times.latency() - taken.times.waited);
-  const double frames = IsOnTime() ? FramesOf(plan_, prediction_.latency_ms) : 1;
+  const double frames = FramesOf(plan_, prediction_.latency_ms);
   for_tries_ += IsOnTime() ? kAsGood * frames : kShareForTries * latency_ms;
   Doubt(static_cast<int>(std::lround(frames)));
   evidence_.NoteFollowed(plan_, frames);
@@ -482,6 +503,10 @@ void PlanChooser::Note(const Taken& taken) {
     // The robot may have been in time alone, but its server was not.
     NoteRatios(std::max(latency_ms, kDeadlinesWhereGivenUp * goal_.deadline_ms),
                prediction_.latency_ms);
+    if (plan_.kind == Plan::Kind::kSplit) split_.Note(latency_ms, prediction_.latency_ms);
+    if (plan_.kind == Plan::Kind::kRemote && !IsOnTime()) {
+      beyond_link_ms_.Add(beyond_link_ms() + latency_ms - prediction_.latency_ms);
+    }
   }
   const std::optional<double> seen = Seen(taken);
   // More work than was assumed does not make a machine slow.
@@ -490,6 +515,14 @@ void PlanChooser::Note(const Taken& taken) {
   then.server_queue_ms = Milliseconds(taken.times.server_queueing);
   NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
+  if (begun_ms_) {
+    const bool is_alone = taken.executed != plan_.kind;
+    *begun_ms_ += latency_ms - (is_alone ? alone_ms_ : prediction_.latency_ms);
+    if (frames_of_plan_ == 1) {
+      to_begin_ms_[plan_.kind].Add(std::max(0.0, *begun_ms_));
+      begun_ms_.reset();
+    }
+  }
   // A first frame meets untouched memory and a server that is not ready.
   if (frames_of_plan_ <= 1) return;
   const Prediction expected = Corrected(model_.At(then), plan_);
@@ -537,17 +570,18 @@ void PlanChooser::NoteQueue(const Taken& taken) {
   situation_.server_queue_ms = queue_ms_.value();
 }
 
-// What was bad once is worth another try.
+// Gives what was bad once another try.
 void PlanChooser::Doubt(int frames) {
-  const auto is_outdated = [frames](int* unused) {
+  const auto is_outdated = [frames](int* unused, int known = kFramesKnown) {
     const int before = std::exchange(*unused, *unused + frames);
-    return *unused / kFramesKnown > before / kFramesKnown;
+    return *unused / known > before / known;
   };
   if (is_outdated(&server_unused_)) {
     queue_ms_.Forget();
     situation_.server_queue_ms /= 2;
+    beyond_link_ms_.Halve();
   }
-  if (is_outdated(&robot_unused_)) {
+  if (is_outdated(&robot_unused_, FramesKnownAlone())) {
     robot_.Doubt();
     situation_.robot_factor = robot_.value();
   }
@@ -563,7 +597,6 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
   const FrameTimes::Time by_server = times.server_decoding + times.server_computing;
   // The server's time for a frame computed whole by accident says nothing about others.
   if (!is_whole) server_.Note(Milliseconds(by_server), expected.server_ms);
-  // The fixed time of a message says nothing about the bandwidth.
   const double link_ms =
       expected.link_ms + situation_.LinkMs(Side::kServer, taken.sent_bytes - expected.up_bytes);
   CodecFactors& factors = codecs_.at(plan_.codec);
@@ -573,8 +606,13 @@ void PlanChooser::NoteRemote(const Taken& taken, const Prediction& expected, boo
   factors.bytes.Note(taken.sent_bytes, expected.up_bytes);
   factors.robot.Note(Milliseconds(times.latency() - times.waited - times.waiting),
                      expected.robot_ms);
-  link_.Note(Milliseconds(times.waiting - by_server - times.server_queueing),
-             link_ms + situation_.round_trip_ms);
+  const double beyond_round_trip_ms =
+      Milliseconds(times.waiting - by_server - times.server_queueing) - situation_.round_trip_ms;
+  if (link_ms < std::max(kLeastLinkMs, situation_.round_trip_ms)) {
+    beyond_link_ms_.Add(std::max(beyond_round_trip_ms - link_ms, -situation_.round_trip_ms));
+  } else {
+    link_.Note(std::max(beyond_round_trip_ms - beyond_link_ms(), kLeastFactor * link_ms), link_ms);
+  }
   factors.unused = 0;
   factors.is_proven = true;
 }
@@ -595,6 +633,12 @@ void PlanChooser::Factor::Doubt() {
 void PlanChooser::Median::Add(double number) {
   last_.push_back(number);
   if (last_.size() > kFramesOfMedian) last_.pop_front();
+}
+
+void PlanChooser::Median::Halve() {
+  if (count() == 0) return;
+  const double half = value() / 2;
+  last_.assign(1, half);
 }
 
 double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last_.end()}); }
@@ -626,7 +670,7 @@ std::string PlanChooser::Reason() const {
       text += "; the second is hardly better, and late more often";
     } else if (!IsProven(other->plan)) {
       text += "; the second is a guess, as it was never followed";
-    } else if (IsAlone(other->plan) && robot_unused_ >= kFramesKnown) {
+    } else if (IsAlone(other->plan) && robot_unused_ >= FramesKnownAlone()) {
       text += "; the second is a guess, as it was not followed lately";
     } else {
       text += "; the second wins too little for a change";

@@ -20,7 +20,7 @@ constexpr double kMostOfBeginning = 4;    // samples as which it counts
 constexpr double kTrialsRemembered = 16;  // of weight 1
 constexpr double kOldest = 63;            // frames; an older answer agrees no less
 
-// How well answers agree as long as nothing is known. Of codecs, and of smaller models: about as
+// How well answers agree until something is known. For codecs and smaller models: about as
 // yolov5n's boxes do in the median of five clips (docs/measurements/modes.md).
 double UnknownAgreement(const Plan& plan) {
   constexpr double kUsual = 0.95;
@@ -38,18 +38,18 @@ double UnknownAgreement(const Plan& plan) {
   return crf <= 18 ? 0.96 : crf <= 23 ? 0.91 : 0.88;
 }
 
-// What agrees by the one, and besides by the other.
+// The agreement that is left when both are lost.
 double WithLosses(double one, double other) {
   return std::exp(-std::hypot(std::log(one), std::log(other)));
 }
 
-// When a robot begins the frames that it computes.
+// When a robot begins the frames that it computes, and how many it computes.
 struct Cycle {
   double wait_ms = 0;   // after a frame's capture
-  double interval = 1;  // of so many frames one is computed
+  double interval = 1;  // one of so many frames is computed
 };
 
-// Of the frame of one of the ratios, which takes so long.
+// The cycle of the frame with this ratio, which takes so long.
 Cycle CycleOf(const Plan& plan, double takes_ms, const PlanEvidence::Pace& pace, size_t ratio) {
   constexpr size_t kWaits = 4;
   const double period_ms = pace.period_ms;
@@ -253,7 +253,7 @@ double PlanEvidence::PercentileMs(const Plan& plan, double predicted_ms, size_t 
 
 double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& pace) const {
   const double agreement = Agreement(BaseOf(plan));
-  // Of answers of all ages below so many frames; few are needed.
+  // Sums over answers of all ages below so many frames; few are needed.
   std::vector<double> sums = {0, agreement};
   const auto sum_below = [&](double age) {
     const double known = std::min(age, kOldest + 1);
@@ -280,8 +280,8 @@ double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& p
     };
     const double first_age = late_ms <= 0 ? 0 : std::round(cycles_before(handed_ms) * interval);
     double sum = sum_of(first_age, 1);
-    // The frames after the first have an answer of so many cycles before or, from `change` on, of
-    // one cycle less.
+    // The frames after the first have an answer from so many cycles before or, from `change` on,
+    // from one cycle less.
     const double cycles = cycles_before(handed_ms - period_ms);
     const double frames = std::ceil(interval);
     const double change =
@@ -293,7 +293,7 @@ double PlanEvidence::InHand(const Plan& plan, double predicted_ms, const Pace& p
     };
     add(1, change, cycles);
     add(change, frames, cycles - 1);
-    // The interval is of two whole numbers one or the other.
+    // The interval is one of two whole numbers.
     const double last = change < frames ? cycles - 1 : cycles;
     if (frames > interval) {
       sum -= (frames - interval) * sum_of(frames - 1 + std::round(last * interval), 1);

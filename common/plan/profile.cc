@@ -29,7 +29,7 @@ constexpr Whole kTaps = {1, 1 << 10};
 constexpr Real kAmount = {0, kLargestNumber, "a number, 0 or more", "a number, 0 or more"};
 constexpr Real kShare = {0, 1, "a number from 0 to 1", "a number from 0 to 1"};
 
-// All that windows read, row by row, which a plan has to look at.
+// Everything that windows read, row by row; a plan has to look at it all.
 int64_t CountTaps(const std::vector<ProfiledOperator>& operators) {
   int64_t taps = 0;
   for (const ProfiledOperator& op : operators) {

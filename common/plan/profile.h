@@ -15,8 +15,8 @@
 // What a network costs on one machine: measured by cacheinf-profile, read by planners.
 //
 // The work of a frame, 1 - r, is the share of a dense run's multiply-adds that a state has computed
-// for it. It shows what changes in a clip whatever its shape: a tenth of the pixels in one place is
-// a tenth of the work, in many places half of it.
+// for it. It measures what changes in a clip, whatever the shape: a tenth of the pixels in one
+// place is a tenth of the work; in many places it is half of it.
 
 namespace cacheinf {
 
@@ -35,21 +35,21 @@ struct ProfiledOperator {
   bool is_local = true;
   bool is_kept = true;     // rows of its output may cross
   bool is_output = false;  // its output is one of the network's
-  bool is_view = false;    // shows its first input's numbers; that crosses instead
+  bool is_view = false;    // shows its first input's numbers; that input crosses instead
 
   // T(o, x, r): time over the share of its pixels that is computed, x (1 - r_o). Covers kernels,
   // masks, lists and change test; at share 0, an operator with nothing to do. The sum over all
   // operators is a state's time for a frame: the first that runs includes taking in the picture,
-  // the last committing the frame.
+  // and the last includes committing the frame.
   Curve ms;
   // With nothing kept: all pixels, without masks and tests.
   double dense_ms = 0;
   // U(o, x, r): time over the share of its pixels that a refresh stores.
   Curve refresh_ms;
 
-  // From here on planners take network properties from the robot's profile, and only times from the
-  // server's. 1 - r_o = 1 - r + R(o): the share of its pixels that is computed, over the frame's
-  // work, as masks really grow under these settings.
+  // For what follows, planners take network properties from the robot's profile, and only times
+  // from the server's. 1 - r_o = 1 - r + R(o): the share of its pixels that is computed, over the
+  // frame's work, as masks really grow under these settings.
   Curve active;
   // A kept value's changed pixels in the slice codec, over the frame's work: bytes of all rows,
   // mask included, and what coding and decoding them takes here.
@@ -65,7 +65,7 @@ struct ProfiledOperator {
 // How far answers to a clip's frames agreed with dense ones, from 0 to 1.
 struct JudgedAgreement {
   double agreement = 1;
-  double weight = 0;  // frames, by how much each of them says; 0: unknown
+  double weight = 0;  // frames, each by how much it shows; 0: unknown
 
   void Add(double more_agreement, double more_weight) {
     if (more_weight <= 0) return;
@@ -80,8 +80,8 @@ struct ProfiledCodec {
   Curve bytes;           // over the frame's work
   double encode_ms = 0;  // on a robot
   double decode_ms = 0;  // on a server
-  // The work of a server that gets it, over the frame's work; without points they are equal. Noise
-  // of the codec counts as change, and change that it drops does not.
+  // The work of a server that gets this picture, over the frame's work; without points they are
+  // equal. The codec's noise counts as change, and change that the codec drops does not.
   Curve seen = {};
   JudgedAgreement judged = {};  // of dense answers to decoded pictures
 
@@ -94,7 +94,7 @@ struct Profile {
   Side side = Side::kRobot;
   std::string model;            // its name
   uint64_t model_checksum = 0;  // PackChecksum; 0: imported
-  std::string settings;  // policy, thresholds, kept values …: another text, another profile
+  std::string settings;  // policy, thresholds, kept values …; another text is another profile
   std::string sampled;   // the clips and codecs asked for; likewise
   std::string machine;   // for people
   std::string machine_fingerprint;
@@ -102,8 +102,8 @@ struct Profile {
   std::string backend;
   int threads = 1;
   SliceCodec slice_codec = SliceCodec::kZstd;
-  // The operators that this side computes by Winograd, and the relative error (agreement.h) of what
-  // the last convolutions give for a frame, against direct ones; none if it is not finite.
+  // The operators that this side computes by Winograd, and the relative error (agreement.h) of the
+  // last convolutions' results for a frame, against direct ones; none if it is not finite.
   std::vector<int> winograd_layers;
   std::optional<double> winograd_difference = 0;
   std::vector<std::string> assumptions;  // assumed, not measured; for people
@@ -116,7 +116,7 @@ struct Profile {
   double read_ms = 0;  // reading the answer from the outputs
   std::vector<ProfiledCodec> codecs;
   JudgedAgreement cache_judged;  // of the robot's own, with these settings
-  // The picture's rows as a slice, as for an operator above: they cross where both sides read them.
+  // The picture's rows as a slice, as for an operator above; they cross where both sides read them.
   Curve picture_slice_bytes;
   Curve picture_encode_ms;
   Curve picture_decode_ms;
@@ -131,7 +131,7 @@ struct Profile {
   double waiting_watts = 0;
 
   // The error |predicted / measured - 1| of operators' total time in frames that the fit has not
-  // seen, whole and changed ones, given the shares of pixels that they computed …
+  // seen, both whole and changed, given the shares of pixels that they computed …
   double median_error = 0;
   double p95_error = 0;
   // … and in changed ones given only their work, through `active`. On the robot.

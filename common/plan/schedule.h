@@ -16,7 +16,8 @@ namespace cacheinf {
 // Differs if any measurement differs.
 uint64_t FingerprintOf(const Profile& profile);
 
-// This planner takes the best of all plans. The schedule of any other is followed as it stands.
+// This planner takes the best of all plans. The schedule of any other planner is followed as it
+// stands.
 inline constexpr const char* kCacheInfPlanner = "cacheinf";
 
 // A plan for every situation, solved in advance.
@@ -33,7 +34,7 @@ struct Schedule {
   std::string model;
   std::string planner;
   uint64_t seed = 1;
-  // What it was solved from; a robot predicts its frames by these.
+  // The profiles it was solved from; a robot predicts its frames by them.
   Profile robot;
   Profile server;
 

@@ -13,8 +13,8 @@
 #include "common/plan/split_table.h"
 #include "sparse_ops/views.h"
 
-// Which side computes which rows of a frame, and what crosses the link. Robot and server compile
-// the same from the same graph, layout, cuts and base mask of the frame, and the cost model the
+// Which side computes which rows of a frame, and what crosses the link. Robot and server derive
+// this from the same graph, layout, cuts and base mask of the frame; the cost model derives the
 // same from a profile (split_table.h).
 
 namespace cacheinf {
@@ -53,8 +53,8 @@ class RowCompiler {
   // The same from the owners of all rows.
   SplitRows Compile(SharedFrame frame) const;
 
-  // Cuts may give each side a share of rows, and yet leave one of them all rows to compute. Then
-  // returns why, and which cut would help, in one sentence. REQUIRES: cuts that pass CheckCuts.
+  // Cuts may give each side a share of rows, and still leave one side all rows to compute. If they
+  // do, returns why, and which cut would help, in one sentence. REQUIRES: cuts that pass CheckCuts.
   std::string WhyNoRowsAreShared(const std::vector<Cut>& cuts) const;
 
  private:

@@ -38,14 +38,14 @@ class NeededRows {
 
 // How the rows of an operator's output are shared.
 struct SharedRows {
-  // Who owns them.
+  // Which side owns them.
   int run = 0;                // cuts before it
   int boundary = 0;           // the robot owns the rows above, the server the rest; an output that
                               // is not local belongs as a whole to whoever owns the larger part
   bool is_divided = false;    // both own a share, so that the boundary moves with the frame
-  bool is_exchanged = false;  // its owner computes a row and sends it to who needs it; of all other
-                              // outputs each side computes what it needs, halo included
-  // What follows.
+  bool is_exchanged = false;  // its owner computes a row and sends it to the side that needs it;
+                              // otherwise each side computes what it needs, halo included
+  // What follows from that.
   BySide<Range> needed = {};
   BySide<Range> computed = {};
   BySide<Range> missing = {};  // what a side gets from the other
@@ -65,12 +65,12 @@ struct SplitTable {
   int count() const { return static_cast<int>(nodes.size()); }
 
   // Finds the owners of the first `count` operators' rows, given each cut's row of the picture. A
-  // kept value crosses if it is read in another run than its own, or behind the last of these
+  // kept value crosses if it is read in a run other than its own, or behind the last of these
   // operators. The answer ends on the robot. REQUIRES: the cuts ascend.
   void FindOwners(const std::vector<Cut>& cuts, const std::vector<int>& robot_rows, int count,
                   SharedFrame* frame) const;
-  // Finds what follows. The frame starts on the robot. A view crosses as the value it shows.
-  // REQUIRES: owners, and nothing else; exchanged values are kept.
+  // Finds the rows, given their owners. The frame starts on the robot. A view crosses as the value
+  // it shows. REQUIRES: owners, and nothing else; exchanged values are kept.
   void FindRows(int count, SharedFrame* frame) const;
 
   struct Input {
@@ -96,7 +96,7 @@ struct SplitTable {
   void SetComputed(Side side, int id, Range rows, SharedFrame* frame) const;
 
   std::vector<int> views_;     // last first, so that views of views end at what holds the numbers
-  std::vector<Range> wanted_;  // rows that outputs need at all
+  std::vector<Range> wanted_;  // rows that any output needs
   std::vector<std::shared_ptr<const NeededRows>> windows_;
 };
 

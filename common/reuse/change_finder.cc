@@ -53,7 +53,7 @@ void FindDifferentBytes(const PictureView& frame, const PictureView& reference, 
       const uint8_t* const b = reference.Row(y) + int64_t{first} * frame.channels;
       uint64_t& pixels = active.Row(y)[word];
       pixels = 0;
-      // Most of most pictures has not changed.
+      // Most pictures have mostly not changed.
       if (std::memcmp(a, b, count * static_cast<size_t>(frame.channels)) == 0) continue;
       pixels =
           frame.channels == 1 ? DifferentPixels<1>(a, b, count) : DifferentPixels<3>(a, b, count);

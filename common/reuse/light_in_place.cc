@@ -19,7 +19,7 @@ constexpr double kLeastDifferent = 0.25;   // of the squares
 constexpr double kMostUnexplained = 0.25;  // of those that differ
 // Beyond these, answers in the stored light agree noticeably less with those in the frame's own.
 constexpr double kLargestGain = 4.0 / 3.0;
-constexpr double kLargestShift = 48.0;  // levels, of a middling pixel
+constexpr double kLargestShift = 48.0;  // in levels, for a pixel of middling brightness
 
 int SideOfSquares(const PictureView& picture) {
   const int side = std::max(picture.width, picture.height) / kBlurredSide;

@@ -7,9 +7,9 @@
 #include "sparse_ops/homography.h"
 #include "sparse_ops/views.h"
 
-// 8-bit pictures seen through a homography. Once places are known all is integers, so the bytes do
-// not depend on vectors, rows or threads. A shift by whole pixels copies bytes, and so does the
-// identity.
+// 8-bit pictures seen through a homography. Once places are known, all numbers are integers, so
+// the bytes do not depend on vectors, rows or threads. A shift by whole pixels, or none, copies
+// bytes.
 
 namespace cacheinf {
 

@@ -192,7 +192,7 @@ const FrameDecision* Reuse::DecideRefresh(const PictureView& frame, const Verdic
   }
   const Range rows = settings_.refresh() > 0 ? StripToRefresh() : Range();
   if (rows.empty() && is_settled_) return nullptr;
-  // What the answer to this frame stored without a test need not be stored again.
+  // Pixels that this frame's answer stored without a test need not be stored again.
   const bool is_partly_new = decision_.kind == FrameDecision::Kind::kChanged &&
                              policy_.kind == ChangePolicy::Kind::kFixed && policy_.stem_depth == 0;
   Begin(FrameDecision::Kind::kRefresh);

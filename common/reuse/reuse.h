@@ -58,7 +58,7 @@ class Reuse {
   // contrast has become much higher or lower. Call this before each decision and, so that no answer
   // waits for it, once an answer is read.
   void MeasureSpreadsIfDue(ModelState& stored);
-  // Whether they wait for a frame of which the state holds all.
+  // Whether measuring waits for a frame that the state holds completely.
   bool needs_all() const { return needs_all_; }
 
   // As of the last decision.

@@ -28,7 +28,7 @@ constexpr int kForLong = 50;
 
 void ReuseTiming::Note(const FrameWork& work, Time took, Time refresh_took, int64_t frame) {
   is_slow_ = false;
-  // A frame without a place against what is stored was looked at twice.
+  // A frame that found no place in what is stored was looked at twice.
   if (work.loss != Loss::kNone) return;
   if (work.is_dense) return NoteWhole(took);
   if (whole_.empty()) return;

@@ -16,7 +16,7 @@ namespace cacheinf {
 // last whole ones, or if it does with the refresh after it and its answer is hardly quicker (.9).
 // The first whole frame takes longer, because its memory is new; until there is another, the limit
 // is two thirds of its time, and a whole frame follows what exceeds it. Frames of less than 2 ms
-// are never slow. Two slow frames in a row are a cause to rest; after a rest one is.
+// are never slow. Two slow frames in a row are a cause to rest; after a rest, one is enough.
 class ReuseTiming {
  public:
   using Time = std::chrono::nanoseconds;

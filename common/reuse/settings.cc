@@ -53,7 +53,7 @@ void MakeSafer(ReuseSettings& settings) {
     change->psnr =
         std::clamp(change->psnr + kDecibelsOfAQuarter, ChangeConfig().psnr, kMostDecibels);
   }
-  // With a budget, which maps are kept is settled, and so is where a stem can end.
+  // With a budget the kept maps are settled, and so is where a stem can end.
   if (settings.budget_mb == 0) {
     const Stem* const stem = StemOf(settings);
     lossy.begin = Stem{stem == nullptr ? 1 : stem->depth + 1};

@@ -73,11 +73,11 @@ ReuseSettings Resolve(const CacheConfig& cache, const ChangeConfig& change);
 // The levels that differ: if bits decide, there is nothing between normal and dense.
 std::vector<SafetyLevel> LevelsFor(const ReuseSettings& configured);
 
-// What a level makes of the configured settings. The geometry stays.
+// The configured settings as a level changes them. The geometry stays.
 ReuseSettings SettingsAt(SafetyLevel level, const ReuseSettings& configured);
 
-// One sentence for each setting that has no effect: of mode cache, in that mode, and of what mode
-// cacheinf chooses plans by.
+// One sentence for each setting that has no effect: in mode cache, settings of the cache; in every
+// mode, settings for the choice of plans.
 std::vector<std::string> UnusedSettings(RobotConfig config);
 
 // Gives the usual values to what UnusedSettings would name.

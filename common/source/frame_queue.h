@@ -17,7 +17,7 @@
 
 namespace cacheinf {
 
-// What became of a live source's frames that nobody was ready for.
+// What became of a live source's frames while nobody was ready for them.
 struct QueueCount {
   int64_t most_waiting = 0;  // at once
   int64_t dropped = 0;       // for newer ones, as there was no room
@@ -26,18 +26,18 @@ struct QueueCount {
 
 // Reads a source on its own thread, so that the next frame is ready when the last one is answered.
 // Next gives frames in order. At most `capacity` of them wait. When more come from a live source,
-// those that waited longest are dropped: an answer to them would come too late. Any other source is
-// read no further until there is room.
+// those that waited longest are dropped: their answers would come too late. Any other source is not
+// read further until there is room.
 class FrameQueue : public FrameSource {
  public:
   // With a clock as `pace`, makes a record live: from the first call of Next on, frames come, and
-  // are stamped, as their times in the record say. REQUIRES: capacity >= 1.
+  // are stamped, at their times in the record. REQUIRES: capacity >= 1.
   FrameQueue(std::unique_ptr<FrameSource> source, size_t capacity, const Clock* pace = nullptr);
 
-  // A source whose frames come by Push; it does not know whether they are tensors.
+  // A source with frames that come by Push; it does not know whether they are tensors.
   FrameQueue(size_t capacity, bool is_live);
 
-  // Waits for the source to deliver the frame that it is reading.
+  // Waits until the source has delivered the frame that it is reading.
   ~FrameQueue() override;
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
@@ -74,7 +74,7 @@ class FrameQueue : public FrameSource {
  private:
   struct Waiting {
     Frame frame;
-    int64_t skipped = 0;  // by the source, until then
+    int64_t skipped = 0;  // by the source, up to this frame
   };
 
   void ReadAll();

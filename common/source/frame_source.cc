@@ -30,7 +30,7 @@ bool IsCamera(const std::string& spec) {
          std::ranges::all_of(spec, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "rtsp" of "RTSP://host/path"; empty if it is no address.
+// "rtsp" for "RTSP://host/path"; empty if it is not an address.
 std::string SchemeOf(const std::string& spec) {
   const size_t end = spec.find("://");
   if (end == std::string::npos) return "";
@@ -52,7 +52,7 @@ bool HasEnd(const std::string& pipeline) {
          pipeline.find("num-buffers") != std::string::npos;
 }
 
-// Sleeps until the time is over, or the run.
+// Sleeps until the time or the run is over.
 ReopeningSource::Pause PauseOf(const CameraPatience& patience) {
   return [is_over = patience.is_over](std::chrono::nanoseconds time) {
     constexpr std::chrono::milliseconds kLongestSleep{50};

@@ -41,7 +41,7 @@ class FrameSource {
 
   virtual int64_t skipped() const = 0;
   virtual bool is_live() const = 0;
-  // Whether Next may wait for as long as others like.
+  // Whether Next may wait without limit.
   virtual bool may_block() const { return is_live(); }
 
   // Whether frames are tensors.
@@ -54,7 +54,7 @@ class FrameSource {
   virtual int truth_class_count() const { return 0; }
 };
 
-// Nothing is there yet: a camera that is not plugged in, a stream that nobody sends.
+// The source is not there yet: a camera that is not plugged in, a stream that nobody sends.
 class AbsentSource final : public InputError {
  public:
   using InputError::InputError;
@@ -62,7 +62,7 @@ class AbsentSource final : public InputError {
 
 // What to do when a camera is not there yet, or stops giving frames (reopening_source.h).
 struct CameraPatience {
-  std::chrono::nanoseconds longest{0};  // to wait for it; 0: not at all
+  std::chrono::nanoseconds longest{0};  // longest wait for it; 0: none
   std::function<bool()> is_over;        // whether to stop waiting; empty: never
 };
 

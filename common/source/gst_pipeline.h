@@ -6,8 +6,7 @@
 namespace cacheinf {
 
 // Throws InputError that names what GStreamer does not know in a pipeline: an element, a property,
-// a connection that cannot be made. Starts nothing. Finds nothing where this build has no
-// GStreamer.
+// a connection that cannot be made. Starts nothing. Finds nothing if this build has no GStreamer.
 void CheckPipeline(const std::string& pipeline);
 
 }  // namespace cacheinf

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds kLook(20);
 constexpr std::chrono::milliseconds kGoodbye(500);  // for a source that says nothing
 
-// The source's own thread, and what it shares with those who wait for it.
+// The source's own thread, and the state that it shares with callers that wait.
 class Reader {
  public:
   static std::shared_ptr<Reader> Begin(std::function<std::unique_ptr<FrameSource>()> open) {
@@ -176,7 +176,7 @@ std::unique_ptr<FrameSource> OpenInterruptibly(std::function<std::unique_ptr<Fra
     }
   } catch (const AbsentSource&) {
     if (!is_over()) throw;
-    return nullptr;  // it was not waited for to the end
+    return nullptr;  // the wait ended early
   }
   return std::make_unique<InterruptibleSource>(reader, std::move(is_over));
 }

@@ -29,10 +29,10 @@ class VideoWriter {
 };
 
 // What OpenCV does with files, cameras and streams. It lies in a module, cacheinf-opencv.so,
-// because these parts of OpenCV load 120 libraries more (those of GDAL among them), which takes
-// every process .12 s, and most need none of them.
+// because these parts of OpenCV load 120 libraries more (those of GDAL among them), which costs a
+// process .12 s, and most processes need none of them.
 struct OpenCvFiles {
-  // cv::imdecode. Empty if these are no picture's bytes.
+  // cv::imdecode. Empty if the bytes are not a picture.
   cv::Mat (*decode)(const std::vector<uint8_t>& bytes, int flags);
   // `library`: a cv::CAP_.
   std::unique_ptr<VideoReader> (*open)(const std::string& what, int library,

@@ -1,4 +1,4 @@
-// What the module cacheinf-opencv.so is loaded for.
+// The content of the module cacheinf-opencv.so.
 
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>

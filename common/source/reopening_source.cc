@@ -19,8 +19,8 @@ double Seconds(std::chrono::nanoseconds duration) {
 
 bool IsOver(const CameraPatience& patience) { return patience.is_over && patience.is_over(); }
 
-// Calls `attempt` once a second until it succeeds or patience ends; returns whether it did. `why`
-// says, with its name, what the camera lacks.
+// Calls `attempt` once a second until it succeeds or patience ends; returns whether it did. `why`,
+// with the camera's name, says what it lacks.
 bool WaitFor(const std::string& name, const std::string& why, const Clock& clock,
              const CameraPatience& patience, const ReopeningSource::Pause& pause,
              const std::function<bool()>& attempt) {

@@ -12,9 +12,9 @@
 
 namespace cacheinf {
 
-// A camera that may be unplugged, or not be there yet. When it gives no frames, closes and reopens
-// it once a second until it gives some; logs when that begins, every ten seconds, and when it ends.
-// Frame numbers continue; the size may differ.
+// A camera that may be unplugged, or not yet there. While it gives no frames, closes and reopens it
+// once a second; logs when that begins, every ten seconds, and when it ends. Frame numbers
+// continue; the size may differ.
 class ReopeningSource final : public FrameSource {
  public:
   using Open = std::function<std::unique_ptr<FrameSource>()>;  // throws InputError where it fails

@@ -125,7 +125,7 @@ const OpenCvFiles& QuietOpenCvFiles() {
   return LoadOpenCvFiles();
 }
 
-// A peer that says nothing for so long is gone.
+// A peer that is silent for so long is gone.
 std::unique_ptr<VideoReader> OpenAddress(const std::string& address) {
   return QuietOpenCvFiles().open(address, cv::CAP_FFMPEG,
                                  {cv::CAP_PROP_OPEN_TIMEOUT_MSEC, kLongestSilenceMs,
@@ -138,8 +138,8 @@ std::unique_ptr<FrameSource> StreamFrom(const std::string& address,
                                        &clock);
 }
 
-// What the caps right before the sink name, as in "… ! video/x-raw,format=BGR ! appsink"; empty
-// where they name none.
+// The format that the caps right before the sink name, as in "… ! video/x-raw,format=BGR !
+// appsink"; empty where they name none.
 std::string FormatBeforeSink(const std::string& pipeline) {
   const size_t end = pipeline.rfind('!');
   if (end == std::string::npos || end == 0) return "";
@@ -157,7 +157,7 @@ std::string FormatBeforeSink(const std::string& pipeline) {
   return caps.substr(at, last - at);
 }
 
-// OpenCV gives bytes, but not in which order their colours are.
+// OpenCV gives bytes, but not the order of their colours.
 void RefuseUnknownOrder(const std::string& pipeline) {
   const std::string format = FormatBeforeSink(pipeline);
   constexpr std::array<std::string_view, 6> kKnown = {"BGR",   "BGRx",      "BGRA",

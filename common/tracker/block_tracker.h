@@ -15,15 +15,15 @@ namespace cacheinf {
 //  1. The frame is cut into blocks; those at the right and the bottom may be smaller.
 //  2. Every skip-th row and column of blocks is searched for its best match, by the sum of squared
 //     differences, within `range` pixels and the reference. The diamond search begins in place,
-//     moves its large diamond until the centre is best, then uses the small one. Of equal matches
-//     the one found first stays.
+//     moves its large diamond until the centre is best, then uses the small one. Among equal
+//     matches the one found first stays.
 //  3. With `mean` the translation is the mean of the matches whose signal-to-noise ratio exceeds
 //     `psnr`, rounded to whole pixels. With `best` it is whichever of none, mean and median fits
 //     the searched blocks best, by the mean of the square roots of their errors, each capped at
 //     that of a block that just does not match. The mean alone goes astray where a still camera
 //     sees something move.
 //  4. A block matches if its ratio exceeds `psnr` under the translation. Sums from step 2 are used
-//     where there are any.
+//     where they exist.
 //
 // A frame is lost (kTooDifferent) if none of its blocks matches.
 class BlockTracker final : public Tracker {

@@ -22,7 +22,7 @@ constexpr double kLeastQuality = 0.01;  // of the best corner's
 constexpr double kLeastDistance = 4.0;  // in the picture of half the size
 constexpr int kCornerWindow = 3;
 
-// OpenCV takes no pointers to const, and does not write.
+// OpenCV takes no pointers to const, but does not write here.
 cv::Mat View(const GreyPicture& picture) {
   return {picture.height(), picture.width(), CV_8UC1, const_cast<uint8_t*>(picture.pixels())};
 }

@@ -28,7 +28,7 @@ constexpr double kOtherLight = 4;  // levels, by which flow is led astray
 
 // A picture as it is tracked.
 struct WorkingPicture {
-  PictureView shape;  // of the model's picture; without pixels
+  PictureView shape;  // of the model's picture; has no pixels
   int factor = 1;     // by which it is shrunk
   GreyPicture grey;
   GreyPicture blurred;  // shrunk once more

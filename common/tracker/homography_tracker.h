@@ -16,7 +16,7 @@ namespace cacheinf {
 // on what both pictures show, equally blurred, without the pixels that fit worst; less than a level
 // is no change. Optical flow mistakes brightness for motion, so it sees the frame in the
 // reference's light: that of the last motion or, if that fails, one estimated from the distribution
-// of brightness. If the light turns out otherwise, flow runs once more.
+// of brightness. If the light turns out to be different, flow runs once more.
 //
 // Where there are too few features, as on a blank wall, the camera counts as still if the pictures
 // are alike in place once the light is allowed for. A picture that repeats the reference is the

@@ -7,7 +7,7 @@
 
 namespace cacheinf {
 
-// Why it is not known how a frame lies against the reference.
+// Why a frame's place against the reference is unknown.
 enum class Loss : uint8_t {
   kNone,
   kNoReference,    // none yet, or one of another shape

@@ -47,7 +47,7 @@ Jacobian JacobianAt(const Homography& homography, double x, double y) {
 bool IsScaleSound(const Jacobian& j) {
   const double determinant = j.xx * j.yy - j.xy * j.yx;
   const double squares = j.xx * j.xx + j.xy * j.xy + j.yx * j.yx + j.yy * j.yy;
-  if (!(determinant > 0)) return false;  // NaN neither
+  if (!(determinant > 0)) return false;  // also false for NaN
   const double root = std::sqrt(std::max(0.0, squares * squares - 4 * determinant * determinant));
   const double largest = (squares + root) / 2;  // of the singular values' squares
   const double smallest = determinant * determinant / largest;

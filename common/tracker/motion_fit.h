@@ -16,7 +16,7 @@ struct Fit {
 
 // The homography that most pairs agree with; the identity if nearly as many agree that nothing
 // moved by half a pixel. The points lie in pictures of this size, which are `factor` times smaller
-// than what they show.
+// than the originals.
 Fit FitHomography(const PointPairs& pairs, int width, int height, int factor);
 
 // Returns kNone, or why no camera can have moved like this between two pictures of that size:

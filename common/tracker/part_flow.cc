@@ -94,8 +94,8 @@ class PartFlow::Impl {
     size_t end = 0;
   };
 
-  // Adds to motions how the parts, where these put them, move on to this picture. A picture that
-  // says nothing is passed over.
+  // Extends the motions by how the parts, at the places given by their motions, move on to this
+  // picture. Skips a picture that shows nothing.
   void StepTo(const GreyPicture& picture, std::span<const Rectangle> parts,
               std::vector<PartMotion>& motions) {
     if (parts.empty()) return;
@@ -111,7 +111,7 @@ class PartFlow::Impl {
     const auto is_known = [](const PartMotion& step) { return step.is_known; };
     const bool are_all_known =
         steps.size() == motions.size() && std::ranges::all_of(steps, is_known);
-    PartMotion whole;  // of the picture, where a part says nothing
+    PartMotion whole;  // of the picture, for parts that show nothing
     if (!are_all_known) {
       FindPointsOfPicture();
       FollowThereAndBack();
@@ -133,7 +133,7 @@ class PartFlow::Impl {
     AddPart({0, reference_.height()}, {0, reference_.width()}, kPicturePointsASide);
   }
 
-  // Of the first parts, one by one.
+  // Finds points of the first parts, one by one.
   void FindPoints(std::span<const Rectangle> parts, const std::vector<PartMotion>& motions) {
     points_.clear();
     points_of_.clear();
@@ -197,7 +197,7 @@ class PartFlow::Impl {
     }
   }
 
-  // Unknown, and none, if too few of the points were found.
+  // Unknown, and no motion, if too few of the points were found.
   PartMotion MotionOf(const PointRange& part) {
     good_.clear();
     for (size_t i = part.begin; i < part.end; ++i) {

@@ -23,30 +23,30 @@ struct AxisMotion {
 struct PartMotion {
   AxisMotion x;
   AxisMotion y;
-  // Whether the part itself says so. If it has too few points that can be followed, it moves as the
-  // whole picture does or, where that says nothing either, stays in place.
+  // Whether the part itself shows it. If it has too few points that can be followed, it moves as
+  // the whole picture does or, if that shows nothing either, stays in place.
   bool is_known = false;
 };
 
-// Follows points of a reference by pyramidal Lucas-Kanade into a picture and back again. Those that
-// come back to where they began move their part: by the median of their ways, and larger or smaller
-// by the median of how far they moved apart.
+// Follows points of a reference by pyramidal Lucas-Kanade into a picture and back again. Points
+// that come back to where they began move their part by the median of their ways, and scale it by
+// the median of how far they moved apart.
 //
-// What it finds depends only on the calls since a reference of another shape. It follows 464 points
-// at most, however many parts there are, in three steps at most. One thread at a time.
+// The result depends only on the calls since a reference of another shape. It follows 464 points at
+// most, however many parts there are, in three steps at most. One thread at a time.
 class PartFlow {
  public:
   PartFlow();
   ~PartFlow();
 
-  // Copies the picture in grey; what else is needed waits for the next Find. If this is one of the
-  // last eight pictures that Find saw, those after it help to find the way from it to the next.
+  // Copies the picture in grey; all other work waits for the next Find. If this is one of the last
+  // eight pictures that Find saw, those after it help to find the way from it to the next.
   // REQUIRES: 1 or 3 channels.
   void SetReference(const PictureView& reference);
 
-  // How the reference's parts lie in this picture, one by one; then it is the reference. Nothing is
-  // known of a picture of another shape, nor of parts after the 100th. Parts may lie beyond the
-  // picture. REQUIRES: a reference.
+  // How the reference's parts lie in this picture, one by one; then this picture is the reference.
+  // Nothing is known for a picture of another shape, or for parts after the 100th. Parts may lie
+  // beyond the picture. REQUIRES: a reference.
   std::vector<PartMotion> Find(std::span<const Rectangle> parts, const PictureView& picture);
 
  private:

@@ -15,7 +15,7 @@ namespace cacheinf {
 
 struct Motion {
   // Where a pixel of the frame lies in the reference. Exactly the identity while the camera is
-  // still, and where the motion is lost.
+  // still, and if the motion is lost.
   Homography reference_from_frame;
   Loss loss = Loss::kNone;
   // The frame's light against the reference's, approximately, in 8-bit levels. Exactly the identity
@@ -37,7 +37,7 @@ class Tracker {
   // Makes the picture the reference; its pixels are read during the call only.
   virtual void SetReference(const PictureView& reference) = 0;
 
-  // Makes the frame of the last Track the reference, mostly faster than SetReference. Does
+  // Makes the frame of the last Track the reference, usually faster than SetReference. Does
   // nothing if there was none.
   virtual void SetReferenceToLastFrame() = 0;
 

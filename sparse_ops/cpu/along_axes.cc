@@ -219,7 +219,7 @@ void Compute(const ArgMaxArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
-// The first so many of the row, in a heap of indices whose last one is on top.
+// Keeps the first elements of the row in a heap of indices, with the last one on top.
 void Compute(const TopKArgs& args, ThreadPool& pool) {
   const int64_t kept = args.output.dims[args.axis];
   if (!IsContiguousAlong(args.output, args.axis)) return reference::Compute(args);

@@ -215,8 +215,7 @@ void BlendColumns(const int32_t* sums, const BlendTap* taps, int count, bool rev
   reverses ? BlendPixels<true>(sums, taps, count, out) : BlendPixels<false>(sums, taps, count, out);
 }
 
-// Take a pixel and the byte behind it at a time; whoever reads a row's last pixel takes it by
-// bytes.
+// Take a pixel and the byte behind it at a time; a row's last pixel is read by bytes instead.
 template <bool kReverses>
 void MixPixels(const uint8_t* HWY_RESTRICT row, int width, const BlendTap* HWY_RESTRICT taps,
                int count, int16_t* HWY_RESTRICT out) {

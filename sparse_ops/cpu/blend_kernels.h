@@ -54,7 +54,7 @@ struct BlendKernels {
                         const int32_t* weights, int stride, int count, bool reverses,
                         int32_t* sums) = nullptr;
   // Sums rows of bytes times their weights, in 1 / 2^kWeightBits, rounded to nearest. REQUIRES:
-  // weights that add up to 1, but for their rounding.
+  // weights that add up to 1, apart from their rounding.
   void (*weigh_rows)(const uint8_t* const* rows, const int32_t* weights, int row_count, int count,
                      uint8_t* out) = nullptr;
 };

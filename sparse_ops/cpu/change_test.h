@@ -19,8 +19,8 @@ class PixelTest {
   PixelTest(const ChangeTest& test, int channels)
       : test_(test), channels_(channels), kernels_(ChooseChangeKernels()) {}
 
-  // Overwrites old values with the new ones that ChangeTest stores. `number` is that of the first
-  // of these active pixels.
+  // Overwrites old values with the new ones that ChangeTest stores. `number` is the first of these
+  // active pixels' number.
   void StoreIfChanged(const PixelLine<const float>& fresh, const PixelLine<float>& stored,
                       int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;
@@ -29,7 +29,8 @@ class PixelTest {
     if (test_.stores_all) kernels_.copy(changed, 0, fresh, stored, pixels, channels_);
   }
 
-  // `stored` is new, `old` is what it was: restores it where the new value must not be stored.
+  // `stored` holds new values, `old` those before: restores old ones where the new must not be
+  // stored.
   void RestoreUnlessChanged(const PixelLine<const float>& old, const PixelLine<float>& stored,
                             int pixels, int number) const {
     uint8_t* const changed = test_.changed + number;

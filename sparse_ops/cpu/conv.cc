@@ -44,7 +44,7 @@ struct Conv::Frame {
   ActiveRuns runs;
 };
 
-// In the output, or on a stage. What is kept for pixels is stored by their numbers.
+// In the output, or on a stage. Data kept for pixels is stored by the pixels' numbers.
 struct Conv::Place {
   float* stage = nullptr;  // [pixel][FloatsOnStage]; null: in the output
   int first_number = 0;    // of the pixels for which something is kept
@@ -70,7 +70,7 @@ struct Conv::WorkItem {
   const Phase* phase;
   Range pixels;  // by the numbers of Frame::runs; pixels of other phases are skipped
   Range blocks;
-  BlockOfPhase next;  // what the same thread will probably start with next
+  BlockOfPhase next;  // with what the same thread will probably start next
 };
 
 // Neighbouring pixels of a phase's grid in one row of the output.
@@ -85,7 +85,7 @@ struct Conv::Span {
   int number;  // of column `first`
 };
 
-// Weights of the next block, fetched in as many equal parts as there are lists.
+// Weights of the next block, fetched in one equal part per list.
 struct Conv::NextWeights {
   const float* next = nullptr;
   const float* end = nullptr;
@@ -293,7 +293,7 @@ void Conv::StoreChanged(const Frame& frame, const PixelTest& test, Range pixels,
 }
 
 // Either each block reads all input again, or each part of the pixels reads all weights again.
-// Takes what moves less memory.
+// Takes the way that moves less memory.
 int Conv::PixelsAtOnce(const WorkItem& item) const {
   const Phase& phase = *item.phase;
   if (phase.weights_stay_cached) return item.pixels.size();
@@ -472,7 +472,7 @@ FetchAhead Conv::InputsAfter(const ConstImageView& input, const Phase& phase, co
   const int end = std::min(next + kListPixels, span.columns.end);
   const Range columns = {next * in_step_columns_ + phase.largest.column,
                          std::min(end * in_step_columns_ + phase.largest.column, input.width)};
-  // From a slice of wider pixels most might be fetched in vain.
+  // In a slice of wider pixels most of the fetch might be in vain.
   const bool is_slice = input.pixel_stride > in_channels_;
   if (is_slice || row < 0 || row >= input.height || columns.begin < 0 || columns.empty()) return {};
   const float* const first = input.Pixel(span.image, row, columns.begin);

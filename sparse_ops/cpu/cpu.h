@@ -9,10 +9,10 @@
 // products (products.h), which pack operands. For any pool and any pixels the bits are those of
 // reference::. Nothing here allocates.
 //
-// Only layouts that networks have are fast: contiguous channels or, for operators along one axis,
-// that axis. All others (a product or softmax of strided numbers, a sum over several axes that are
-// not a picture's) go to reference::, on one thread and many times slower, with the same bits. Copy
-// such tensors first.
+// Only the layouts that networks use are fast: contiguous channels or, for operators along one
+// axis, that axis. All others (a product or softmax of strided numbers, a sum over several axes
+// that are not a picture's) go to reference::, on one thread and many times slower, with the same
+// bits. Copy such tensors first.
 
 namespace cacheinf {
 

@@ -14,7 +14,7 @@
 #include "sparse_ops/view_transforms.h"
 
 // Operators on 8-bit maps, except convolutions (quant_conv.h). Averages, and convolutions that
-// those do not take, are the loops of the reference, shared out among threads.
+// quant_conv.h does not take, are the reference's loops, shared out among threads.
 
 namespace cacheinf::cpu {
 namespace {
@@ -76,7 +76,7 @@ void SpreadThrees(const uint8_t* bytes, int64_t pixels, int zero_point, float* t
   }
 }
 
-// Numbers that lie end to end, of pixels that do not: a picture of three channels, say.
+// Numbers that lie end to end within pixels that do not: a picture of three channels, say.
 void QuantisePixels(const QuantiseArgs& args, const float* from, int64_t count, float* to) {
   const int channels = args.input.channels;
   const int64_t at_once = kTogether / channels;

@@ -3,8 +3,8 @@
 
 namespace cacheinf::cpu {
 
-// What this machine has beyond the instruction sets that Highway tells apart. (Whether the system
-// keeps wide registers is Highway's to say.)
+// What this machine has beyond the instruction sets that Highway tells apart. (Highway decides
+// whether the system keeps wide registers.)
 struct Instructions {
   bool has_avx_vnni = false;
   bool has_avx512_vnni = false;

@@ -229,8 +229,8 @@ void Compute(const GatherArgs& args, const ActivePixels& pixels, ThreadPool& poo
   });
 }
 
-// As Gather, but every element has an entry of its own, or shares it with those that its index
-// broadcasts to.
+// As Gather, but every element has its own entry, or shares it with elements to which its index
+// broadcasts.
 void Compute(const GatherElementsArgs& args, ThreadPool& pool) {
   const TensorView& out = args.output;
   const ConstTensorView& in = args.input;

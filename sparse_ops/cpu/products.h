@@ -39,7 +39,7 @@ class QuantLinear {
   // Uses only the dims of the views.
   static size_t ScratchFloats(const QuantLinearArgs& args);
 
-  // REQUIRES: the arguments that it was made with, but for the views.
+  // REQUIRES: the arguments that it was made with, except for the views.
   void Run(const QuantLinearArgs& args, ThreadPool& pool, float* scratch) const;
 
  private:

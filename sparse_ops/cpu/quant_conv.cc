@@ -18,13 +18,13 @@ constexpr int kListPointers = 4096;
 constexpr int kFewPixels = kQuantListPixels / 2;  // in lists of more segments
 constexpr int kMostSegments = kListPointers / kFewPixels;
 
-// Runs of pixels shorter than this end before the hardware predicts what they read, and of maps
-// larger than this it is no longer near.
+// Runs of pixels shorter than this end before the hardware predicts what they read, and maps larger
+// than this are no longer in a near cache.
 constexpr int kShortRun = 32;
 constexpr int64_t kNearBytes = 256 * 1024;
 constexpr int kLineBytes = 64;
 
-// Multiply-adds that cost about as much as reading a number elsewhere.
+// Multiply-adds that cost about as much as reading a number from elsewhere.
 constexpr int64_t kProductsOfNumber = 16;
 
 int TapsOf(const ConvSpec& spec) { return spec.rows.kernel * spec.columns.kernel; }
@@ -393,7 +393,7 @@ void QuantConv::PackChannel(const QuantConvArgs& args, int channel, const QuantB
   const int offset =
       is_depthwise_ ? 0 : channel / group_outputs_ * group_inputs_ - block.first_input;
   const int weight_zero = args.weight_zeros == nullptr ? 0 : args.weight_zeros[channel];
-  // What inputs count from, here.
+  // The number that counts as 0 in inputs, here.
   const int zero = args.input_steps.zero_point + (args.input_steps.is_signed ? kSignBit : 0);
   uint32_t start = args.bias == nullptr ? 0 : static_cast<uint32_t>(args.bias[channel]);
   for (int tap = 0; tap < taps_; ++tap) {

@@ -18,16 +18,16 @@ class ActiveRuns;
 // says what it computes. Kernels get output pixels as lists; dense rows are one case.
 class QuantConv {
  public:
-  // Whether the kernels can compute it: not with several outputs of each of many groups of one
-  // channel, nor with more than some hundred taps.
+  // Whether the kernels can compute it: not with many groups of one channel that have several
+  // outputs each, and not with more than a few hundred taps.
   static bool Takes(const QuantConvArgs& args);
 
-  // Copies weights, bias, scales and table, and reads of the views the channels alone. Takes the
-  // best of the family's ways that has such weights.
+  // Copies weights, bias, scales and table; reads only the channels of the views. Takes the best of
+  // the family's ways for such weights.
   explicit QuantConv(const QuantConvArgs& args, const QuantFamily& family = ChooseQuantFamily());
 
   // Computes the active pixels; with a test, of threshold 0, stores only those that change.
-  // REQUIRES: the arguments that it was made with, but for the views. Allocates nothing.
+  // REQUIRES: the arguments that it was made with, except for the views. Allocates nothing.
   void Run(const QuantConvArgs& args, const ActivePixels& pixels, const ChangeTest* test,
            ThreadPool& pool) const;
 

@@ -79,7 +79,7 @@ HWY_INLINE void StoreBytes(const QuantBlock& block, const QuantList& list, int p
   CopyBytes(fresh, block.outputs, stored);
 }
 
-// FinishSums, where bytes are stored as the sums are rounded, and nothing is added.
+// FinishSums, for sums that are rounded and stored as bytes, with nothing added.
 void FinishRounded(const QuantBlock& block, const QuantList& list, int first, int count,
                    const int32_t* sums) {
   constexpr VectorOps ops;
@@ -105,8 +105,8 @@ void FinishRounded(const QuantBlock& block, const QuantList& list, int first, in
   }
 }
 
-// FinishSums, where bytes are stored of what a function makes of the sums, and nothing is added:
-// what quantisers write that do not round what goes into SiLU.
+// FinishSums, for bytes that a function makes of the sums, with nothing added: quantisers that do
+// not round SiLU's input write that.
 void FinishValues(const QuantBlock& block, const QuantList& list, int first, int count,
                   const int32_t* sums) {
   constexpr VectorOps ops;
@@ -224,7 +224,8 @@ class PixelValues {
   uint8_t bytes_[kMostWidth];
 };
 
-// Stores what the sums of pixels [first, first + count) of a list become, [pixel][vector][lane].
+// Stores the results of the sums, [pixel][vector][lane], of pixels [first, first + count) of a
+// list.
 HWY_NOINLINE void FinishSums(const QuantBlock& block, const QuantList& list, int first, int count,
                              const int32_t* sums) {
   const QuantEpilogue& epilogue = *list.epilogue;

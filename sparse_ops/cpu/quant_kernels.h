@@ -7,8 +7,8 @@
 #include "sparse_ops/cpu/functions.h"
 #include "sparse_ops/specs.h"
 
-// The inner kernels of convolutions of 8-bit maps. As those of floats (pixel_kernels.h) they take a
-// list of any output pixels, and compute some output channels of each.
+// The inner kernels of convolutions of 8-bit maps. Like those for floats (pixel_kernels.h), they
+// take a list of any output pixels, and compute some output channels of each.
 
 namespace cacheinf::cpu {
 
@@ -48,7 +48,7 @@ struct QuantRow {
   const struct QuantEpilogue* epilogue = nullptr;
 };
 
-// What becomes of the sums, as QuantConvArgs says.
+// How sums become results, as QuantConvArgs says.
 struct QuantEpilogue {
   static constexpr int kNumbers = 256;
 
@@ -58,10 +58,10 @@ struct QuantEpilogue {
   int low = 0;
   int high = 255;
   bool has_table = false;
-  alignas(64) uint8_t bytes[kNumbers] = {};  // by rounded sum: what is stored
+  alignas(64) uint8_t bytes[kNumbers] = {};  // the stored byte, by rounded sum
   int flip = 0;                              // without a table: rounded sum ^ flip is stored
 
-  Steps addend;  // of what is stored, if a residual follows
+  Steps addend;  // of the stored bytes, if a residual follows
   bool is_residual_float = false;
   Steps residual;
   Function activation;
@@ -100,8 +100,8 @@ struct QuantKernels {
   // those of bytes 1 and 3. Otherwise they are four signed bytes a lane.
   bool has_wide_weights = false;
   void (*run)(const QuantBlock& block, const QuantList& list) = nullptr;
-  // The same where the family can round sums in registers, else null. REQUIRES: rounds_sums,
-  // multipliers below 1 and, with a residual, one of 8 bits, no activation but by `least`, and
+  // The same, if the family can round sums in registers, else null. REQUIRES: rounds_sums,
+  // multipliers below 1, and with a residual: 8 bits in it, no activation except by `least`, and
   // scales up to kModerateScale.
   void (*run_in_registers)(const QuantBlock& block, const QuantList& list) = nullptr;
   // All channels of a depthwise convolution's block; segments are taps. Any family has it.
@@ -110,8 +110,8 @@ struct QuantKernels {
   void (*depthwise_row)(const QuantBlock& block, const QuantRow& row) = nullptr;
 };
 
-// The channel of a block that a lane of a vector holds. What is rounded in registers comes out of
-// them in order if it goes in so.
+// The channel of a block that a lane of a vector holds. Sums that are rounded in registers come out
+// in order if they go in like that.
 inline int ChannelOfLane(bool in_registers, int lanes, int vectors, int vector, int lane) {
   if (!in_registers || vectors == 1) return vector * lanes + lane;
   constexpr int kPack = 4;

@@ -13,8 +13,8 @@ namespace cacheinf::cpu {
 
 // Splits the elements of several operands with the same dims into few long runs: sorts axes by the
 // first operand's strides, drops those of size 1, and merges axes that lie end to end in all
-// operands. Of a map it takes the active pixels; unless those are whole rows, a run is the channels
-// of one pixel, or of neighbouring pixels that lie end to end in all operands.
+// operands. From a map it takes the active pixels; unless those are whole rows, a run is the
+// channels of one pixel, or of neighbouring pixels that lie end to end in all operands.
 template <int kOperands>
 class Runs {
  public:
@@ -175,12 +175,12 @@ class Runs {
   ActivePixels pixels_;
   bool is_sparse_;
 
-  std::array<Axis, TensorView::kMaxRank> axes_;  // of sparse pixels only the first, within a run
+  std::array<Axis, TensorView::kMaxRank> axes_;  // for sparse pixels only the first, within a run
   int axis_count_ = 0;
   int64_t count_ = 1;
   Strides origin_ = {};
 
-  // Of sparse pixels only.
+  // Only for sparse pixels.
   int batch_ = 1;
   int width_ = 1;
   int64_t channels_ = 1;

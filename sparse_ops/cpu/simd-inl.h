@@ -50,8 +50,8 @@ HWY_INLINE FloatMask FirstLanes(int64_t count) {
 }
 
 #if HWY_TARGET == HWY_NEON
-// Highway's masked accesses read the whole vector here and write back what they read, which races
-// with the thread that owns the rest.
+// Highway's masked accesses would read the whole vector here and write it back, a race with the
+// thread that owns the rest.
 HWY_INLINE Floats MaskedLoadFirst(const float* from, int64_t count) {
   HWY_ALIGN float lanes[kLanes] = {};
   for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];

@@ -117,7 +117,7 @@ void GridSumOfSquares(const PixelGrid& grid, const float* centers, int channels,
   });
 }
 
-// Of two pixels, one above the other.
+// Blends two pixels, one above the other.
 void Blend(const float* above, const float* below, const float* weights, int channels, float* out) {
   const Floats above_weight = hn::Set(FloatTag(), weights[0]);
   const Floats below_weight = hn::Set(FloatTag(), weights[1]);

@@ -44,7 +44,7 @@ float PoolDivisor(const PoolSpec& spec, const PoolTaps& rows, const PoolTaps& co
   return static_cast<float>(int64_t{rows.count} * columns.count);
 }
 
-// Where the indices end of a pool with stride 1 whose windows end inside the picture.
+// The end of the indices whose windows end inside the picture, for a pool with stride 1.
 int64_t EndOfWhole(const WindowAxis& axis, int size) {
   return size + int64_t{axis.pad_begin} - (axis.kernel - int64_t{1}) * axis.dilation;
 }
@@ -213,7 +213,7 @@ void Compute(const ResizeArgs& args, const ActivePixels& pixels, ThreadPool& poo
   const bool is_copy = args.spec.kind == ResizeSpec::Kind::kNearest;
   const size_t pixel_bytes = static_cast<size_t>(output.channels) * sizeof(float);
   const int most_columns = ResizedRows::MostColumns(output.channels);
-  // Fewer neighbours, and rows that no other row blends, are no better than pixels alone.
+  // With fewer neighbours, or rows that no other row blends, this is no better than single pixels.
   constexpr int kFewColumns = 8;
   const bool joins = !is_copy && most_columns >= kFewColumns && LieEndToEnd(output) &&
                      output.height > input.height;

@@ -16,7 +16,8 @@ constexpr int kMostTiles = 96;
 
 // More weights than the second-level cache holds beside a batch.
 constexpr size_t kSharedWeightBytes = 1024 * 1024;
-constexpr int kTileVisits = 8;  // a tile that another thread wrote costs as much as so many weights
+constexpr int kTileVisits =
+    8;  // reading a tile that another thread wrote costs as much as so many weights
 // Threads share out work in parts; faster ones take more.
 constexpr int kPartsOfThread = 4;
 

@@ -162,7 +162,7 @@ HWY_NOINLINE void Product(const float* HWY_RESTRICT tiles, const float* HWY_REST
 using ProductKernel = void (*)(const float* tiles, const float* weights, int inputs,
                                const ProductStrides& strides, Ahead ahead, float* out);
 
-// The smallest kernel for so many tiles; nobody reads what it computes beyond them.
+// The smallest kernel for so many tiles; nobody reads its results beyond them.
 template <int kVectors>
 ProductKernel ProductFor(int tiles) {
   constexpr int kHalf = (kPanelTiles + 1) / 2;

@@ -5,7 +5,7 @@
 
 namespace cacheinf::cuda {
 
-// The format of what a convolution multiplies. It always sums in single precision.
+// The format of the numbers that a convolution multiplies. It always sums in single precision.
 enum class Precision : uint8_t {
   kExact,  // single precision: the bits of ops.h
   // Matrix instructions, which need compute capability 8.0. They round inputs and weights to the
@@ -15,7 +15,7 @@ enum class Precision : uint8_t {
   kBfloat16,
 };
 
-// Whether a convolution has tiles, which small groups would leave mostly empty.
+// Whether a convolution has tiles; small groups would leave them mostly empty.
 constexpr bool HasTiles(int groups, int group_inputs, int group_outputs) {
   constexpr int kFewInputs = 8;
   constexpr int kFewOutputs = 16;

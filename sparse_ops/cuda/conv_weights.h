@@ -25,7 +25,7 @@ struct ConvWeights {
   std::vector<uint32_t> words;
 };
 
-// REQUIRES: weights on the host. Of the views it reads only the channels.
+// REQUIRES: weights on the host. Reads only the channels of the views.
 ConvWeights PackConvWeights(const ConvArgs& args, Precision precision);
 
 }  // namespace cacheinf::cuda

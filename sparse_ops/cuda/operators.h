@@ -9,9 +9,9 @@
 #include "sparse_ops/views.h"
 #include "sparse_ops/warp.h"
 
-// All operators but convolutions, queued on a device's stream, with the bits of ops.h. Whatever the
-// arguments point to lies on the device: operands, parameters, indices, heads, anchors, masks,
-// scratch. Compiled for EmulatedDevice and, in builds with CUDA, for RealDevice.
+// All operators except convolutions, queued on a device's stream, with the bits of ops.h.
+// Everything that the arguments point to lies on the device: operands, parameters, indices, heads,
+// anchors, masks, scratch. Compiled for EmulatedDevice and, in builds with CUDA, for RealDevice.
 //
 // REQUIRES: tensors of less than 2^31 elements, and batches of less than 2^16 images.
 
@@ -24,13 +24,13 @@ template <class Device, class Args>
 void Compute(Device& device, typename Device::Stream& stream, const Args& args,
              const Pixels& pixels = {});
 
-// Copies one operand of a concatenation along `axis` into `output`, from index `offset` on. Of a
+// Copies one operand of a concatenation along `axis` into `output`, from index `offset` on. In a
 // map it copies the pixels of the output that lie in the piece.
 template <class Device>
 void CopyPiece(Device& device, typename Device::Stream& stream, const ConstTensorView& piece,
                int axis, int64_t offset, const TensorView& output, const Pixels& pixels);
 
-// Stores what changed of the pixels, which are the active ones. REQUIRES: `fresh` is as large as
+// Stores those of the pixels, the active ones, that changed. REQUIRES: `fresh` is as large as
 // `stored` and shares no memory with it.
 template <class Device>
 void Settle(Device& device, typename Device::Stream& stream, const ConstImageView& fresh,

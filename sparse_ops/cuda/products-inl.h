@@ -8,7 +8,7 @@ namespace cacheinf::cuda {
 namespace products {
 
 // Multiplies along the output's last two axes; all axes before them are outer ones. REQUIRES: `a`
-// and `b` have the output's shape but for the depth.
+// and `b` have the output's shape except for the depth.
 inline MultiplyMatrices ProductOf(const ConstTensorView& a, const ConstTensorView& b,
                                   const TensorView& output, int64_t depth) {
   const int row = output.rank - 2;

@@ -23,8 +23,9 @@ void ClearPadding(T* value) {
   static_cast<void>(value);
 }
 
-// Launches, fills and copies asked of a device but not done, in order, with their arguments. Equal
-// recordings do the same; two that do the same may still differ, in their arguments' padding.
+// Launches, fills and copies that a device was asked for but has not done, in order, with their
+// arguments. Equal recordings do the same; two that do the same may still differ, in their
+// arguments' padding.
 class Recording {
  public:
   // Does one piece of work. `device` and `stream` point to a Device and its Stream.

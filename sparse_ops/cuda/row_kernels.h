@@ -164,7 +164,7 @@ struct FindLargestOfRows {
   }
 
  private:
-  // Keeps the larger value, NaN above all; of equals the lower index. Index -1: there is none.
+  // Keeps the larger value, NaN above all; between equals the lower index. Index -1: there is none.
   CACHEINF_KERNEL static void TakeBetter(int index, float value, int& best, float& best_value) {
     const bool is_nan = value != value;
     const bool best_is_nan = best_value != best_value;
@@ -227,7 +227,7 @@ struct ListLargestOfRows {
       const bool is_left = last.index < 0 || last.ComesBefore(own);
       if (is_left && own.ComesBefore(next)) next = own;
     }
-    // Warps without elements know of none.
+    // Warps without elements have found none.
     const int warps = rows.elements.walk.inner > kThreads
                           ? kWarps
                           : (rows.elements.walk.inner + kWarp - 1) / kWarp;

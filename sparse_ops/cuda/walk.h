@@ -18,7 +18,7 @@ constexpr int kQuad = 4;
 
 inline int DividedUp(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// A stream of a device, for what launches kernels.
+// A stream of a device, for code that launches kernels.
 template <class Device>
 struct Launcher {
   Device& device;
@@ -163,7 +163,7 @@ inline int InnermostOf(const ConstTensorView& output) {
 // An operand's stride along each axis of the output.
 using AxisStrides = std::array<int64_t, TensorView::kMaxRank>;
 
-// All pixels of a map; of another tensor they count for nothing.
+// All pixels of a map; for another tensor they count for nothing.
 inline Pixels WholeOf(const ConstTensorView& output) {
   Pixels whole;
   if (output.rank == 4) whole.most = static_cast<int>(output.dims[2] * output.dims[3]);

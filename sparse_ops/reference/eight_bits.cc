@@ -101,7 +101,7 @@ int RoundedSum(const QuantConvArgs& args, int32_t sum, const float* residuals, i
   return ToSteps(Apply(args.activation, both), args.steps);
 }
 
-// Stores what becomes of acc.
+// Stores the result of acc.
 void StoreSum(const QuantConvArgs& args, int32_t sum, const float* residuals, int channel,
               float* pixel) {
   if (args.rounds_sums && args.gives_floats) {

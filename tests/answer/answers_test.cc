@@ -50,7 +50,7 @@ class AnswersTest : public ::testing::Test {
   AnswersTest() { SetLogLevel(LogLevel::kOff); }
   ~AnswersTest() override { SetLogLevel(LogLevel::kInfo); }
 
-  // The answer to one tensor, as its line has it.
+  // The answer to one tensor, as a line of answers shows it.
   Json Ask(const Shape& shape, std::vector<float> values, const DecoderConfig& decoder) {
     RobotConfig config;
     config.model_config.decoder = decoder;

@@ -1,4 +1,4 @@
-// What a reader says of answers that contradict their decoder, or are odd.
+// What a reader says about answers that contradict their decoder, or are odd.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 namespace cacheinf {
 namespace {
 
-// What a robot's own answers show once no frame is tried any more.
+// What a robot's own answers show once it tries no more frames.
 TEST(AnswerReaderTest, AReaderSeesBoxesThatContradictTheDecoder) {
   const auto contradiction = [](std::vector<float> row) {
     const HeadOutput rows{{1, 1, 6}, std::move(row)};
@@ -34,7 +34,7 @@ TEST(AnswerReaderTest, AReaderSeesBoxesThatContradictTheDecoder) {
             "a box reaches to pixel 400 of a picture of 128x128");
 }
 
-// What a reader says after so many frames that all hold so many boxes of one score.
+// What a reader says after so many frames, each with so many boxes of one score.
 std::string ContradictionOfBoxes(int frames, size_t boxes, float score, int most) {
   HeadOutput rows{{1, 120, 6}, std::vector<float>(120 * 6)};
   for (size_t box = 0; box < boxes; ++box) {
@@ -55,8 +55,8 @@ TEST(AnswerReaderTest, ASaturatedNetworkIsNotBelieved) {
   EXPECT_EQ(ContradictionOfBoxes(9, 120, 0.96f, 10), "") << "a crowd may fill it";
 }
 
-// What a reader finds odd about the same boxes in so many frames of 160 x 80, of which a picture of
-// 128 x 128 shows rows 32 to 96.
+// What a reader finds odd about the same boxes in so many frames of 160 x 80, which lie in rows 32
+// to 96 of a picture of 128 x 128.
 struct Oddities {
   std::string contradiction;
   std::string doubt;

@@ -17,7 +17,7 @@ namespace cacheinf {
 inline constexpr int kSide = 128;  // of the picture: 256 + 64 + 16 cells
 inline constexpr int kHeadClasses = 5;
 
-// At a place that the grids' cells know.
+// A thing at a place that the grids' cells know.
 using Thing = PlantedThing;
 inline const std::vector<Thing> kThings = {{37.5, 50.25, 30, 20, 3, 0.875f},
                                            {90, 91, 41, 60, 1, 0.75f}};
@@ -29,12 +29,12 @@ struct HeadOutput {
   Function::Kind function = Function::Kind::kIdentity;  // of the numbers
 };
 
-// A network whose picture has no part in its outputs, which are given as more inputs.
+// A network whose outputs are given as further inputs, and do not depend on its picture.
 Graph NetworkOf(const std::vector<HeadOutput>& outputs);
 
 AnswerContent Read(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
                    const ModelNotes& notes = {}, const SeenPicture& seen = {});
-// Has read so many frames of the same outputs.
+// A reader that has read so many frames of the same outputs.
 AnswerReader ReaderOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,
                       int frames, const ModelNotes& notes = {}, const SeenPicture& seen = {});
 std::vector<Detection> BoxesOf(const std::vector<HeadOutput>& outputs, const DecoderConfig& config,

@@ -634,7 +634,7 @@ constexpr std::array kMutations = std::to_array<HeadChange>({
     {"another decoder.kind",
      [](PlantedHead* head, HeadRandom& random) {
        const HeadKind kind = static_cast<HeadKind>(DrawInt(random, 0, kHeadKinds - 1));
-       // What only repeats numbers is no formula.
+       // An output that only repeats numbers has no formula.
        if (kind == HeadKind::kRaw || kind == HeadKind::kEmbedding || kind == HeadKind::kAuto) {
          return false;
        }

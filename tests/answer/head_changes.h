@@ -5,7 +5,7 @@
 
 #include "tests/answer/planted_heads.h"
 
-// Ways in which the outputs of a network, and what is said of them, may be other than expected.
+// Ways in which a network's outputs, and what is said about them, may differ from what is expected.
 
 namespace cacheinf {
 

@@ -1,4 +1,4 @@
-// A frame's numbers contradict a head that is another one.
+// A frame's numbers contradict a head of another kind.
 
 #include "common/model/heads/head_check.h"
 
@@ -65,8 +65,8 @@ std::array<float, 2> CentreOf(int64_t cell) {
   return {};
 }
 
-// Rows of boxes across the picture, with two classes. Where nothing is, only a network without an
-// objectness says so for each class.
+// Rows of boxes across the picture, with two classes. Where there is nothing, only a network
+// without an objectness says so for each class.
 std::vector<float> Rows(bool has_objectness, float score, float unit = 1.0f) {
   std::vector<float> rows;
   for (int64_t cell = 0; cell < kCells; ++cell) {
@@ -162,7 +162,7 @@ TEST(HeadCheckTest, PickedBoxesAreSuppressed) {
   EXPECT_FALSE(has_evidence) << "more frames will tell";
 }
 
-// Three scores a row: eight rows are sure, and where nothing is, the later ones are `faint`.
+// Three scores a row: eight rows are sure, and where there is nothing, the later ones are `faint`.
 TEST(HeadCheckTest, AnObjectnessIsNoClass) {
   const auto of = [](HeadKind kind, float first, float other, float faint) {
     std::vector<float> rows;
@@ -183,7 +183,8 @@ TEST(HeadCheckTest, AnObjectnessIsNoClass) {
   EXPECT_NE(of(HeadKind::kYolov8, 0.9f, 0.8f, 0.2f).find("in most cells"), std::string::npos);
   EXPECT_EQ(of(HeadKind::kBoxes, 0.9f, 0.8f, 0.2f), "");
   EXPECT_NE(of(HeadKind::kBoxes, 0.9f, 0, 0.2f).find("no objectness"), std::string::npos);
-  // No class is taught where nothing is, so faint ones everywhere are taught that.
+  // Where there is nothing, no class is taught; so if scores are faint everywhere, they were taught
+  // that.
   EXPECT_NE(of(HeadKind::kBoxes, 0, 0.9f, 0.01f).find("the first is a class"), std::string::npos);
   EXPECT_NE(ContradictionOf(HeadKind::kBoxes, {1, kCells, 7}, Rows(true, 0.75f)).find("YOLOv6"),
             std::string::npos);

@@ -1,4 +1,5 @@
-// Which head an output is, and what of detectors' heads head_mutations_test does not plant.
+// Which head an output is, and the parts of detectors' heads that head_mutations_test does not
+// plant.
 
 #include "common/model/heads/heads.h"
 
@@ -514,7 +515,7 @@ TEST(HeadsTest, Yolov8BeforeItsDecoderInThreeAndSixOutputs) {
   ExpectThings(BoxesOf(apart, Decoder(HeadKind::kYolov8Raw)));
 }
 
-// What a model's file says of its task, or the shapes alone, are enough to know the head.
+// What a model's file says about its task, or the shapes alone, are enough to know the head.
 TEST(HeadsTest, RecognisesHeads) {
   const auto recognised = [](const std::vector<HeadOutput>& outputs, const ModelNotes& notes,
                              int names) {

@@ -149,7 +149,7 @@ TEST(MapHeadsTest, ClassScoresMayLiePixelByPixel) {
   EXPECT_EQ(map.classes.size(), 256u);
 }
 
-// As an argmax over the last axis keeps it.
+// As an argmax over the last axis keeps that channel.
 TEST(MapHeadsTest, ClassesOfPixelsMayHaveAChannelOfTheirOwn) {
   HeadOutput classes{{1, 16, 16, 1}, std::vector<float>(256), "classes", Function::Kind::kTruncate};
   classes.numbers[7] = 1;

@@ -38,7 +38,7 @@ Picture Scene(const std::vector<Thing>& things) {
   return PictureOf(picture);
 }
 
-// All of it moved to the right.
+// The whole scene, moved to the right.
 Picture MovedScene(double pixels) {
   return PictureOf(Photograph(World(1), Shift(-pixels, 0), kFrameWidth, kFrameHeight));
 }

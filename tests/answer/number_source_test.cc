@@ -1,4 +1,4 @@
-// What a graph's last operators show of its boxes, without a frame.
+// What a graph's last operators show about its boxes, without a frame.
 
 #include "common/model/heads/number_source.h"
 

@@ -25,7 +25,7 @@ PlantedHead EndRows(PlantedHead head, const std::vector<std::vector<float>>& row
   head.SetRows(rows);
   return head;
 }
-// What a row has after its classes.
+// The numbers of a row after its classes.
 using Extras =
     std::function<std::vector<double>(HeadRandom&, const PlantedThing*, const GridCell&)>;
 
@@ -186,8 +186,7 @@ PlantedHead PlantObb(HeadRandom& random, int count) {
       });
 }
 
-// Decoded rows with objectness, whose class scores mean nothing where it is low; `anchors` boxes a
-// cell.
+// Decoded rows with objectness; where it is low, class scores mean nothing. `anchors` boxes a cell.
 PlantedHead PlantObjectness(HeadRandom& random, int count, HeadKind kind, int anchors,
                             bool is_always_one) {
   PlantedHead head = BeginHead(random, kind);

@@ -72,7 +72,7 @@ struct PlantedForm {
 };
 std::vector<PlantedForm> PlantedForms();
 
-// A network whose picture has no part in its outputs, which are given as more inputs.
+// A network whose outputs are given as further inputs, and do not depend on its picture.
 Graph GraphOf(const PlantedHead& head);
 
 }  // namespace cacheinf

@@ -8,7 +8,7 @@
 #include "common/answer/answers.h"
 #include "tests/answer/planted_heads.h"
 
-// What those who plant heads share.
+// What all planted heads share.
 
 namespace cacheinf {
 
@@ -30,7 +30,7 @@ struct GridCell {
 // All cells of the three grids, in order.
 std::vector<GridCell> CellsOf(const PlantedHead& head);
 
-// The thing whose centre lies in the cell, if that is of kBoxStride; null if there is none.
+// The thing whose centre lies in the cell, if the cell is of kBoxStride; null if there is none.
 const PlantedThing* ThingIn(const GridCell& cell, const std::vector<PlantedThing>& things);
 
 // What a cell has found: a thing, and how sure it is, as a share of the thing's score. Several

@@ -28,15 +28,15 @@ TEST(ArenaTest, BuffersAliveTogetherNeverOverlap) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const std::vector<BufferRequest> requests = RandomRequests(random);
-    const ArenaPlan plan = PlanArena(requests);
-    ASSERT_EQ(plan.offsets.size(), requests.size());
+    const ArenaLayout layout = LayOutArena(requests);
+    ASSERT_EQ(layout.offsets.size(), requests.size());
     for (size_t i = 0; i < requests.size(); ++i) {
-      EXPECT_EQ(plan.offsets[i] % kArenaAlignmentFloats, 0u);
-      EXPECT_LE(plan.offsets[i] + requests[i].floats, plan.floats);
+      EXPECT_EQ(layout.offsets[i] % kArenaAlignmentFloats, 0u);
+      EXPECT_LE(layout.offsets[i] + requests[i].floats, layout.floats);
       for (size_t j = 0; j < i; ++j) {
         if (!MayNotOverlap(requests[i], requests[j])) continue;
-        EXPECT_TRUE(plan.offsets[i] + requests[i].floats <= plan.offsets[j] ||
-                    plan.offsets[j] + requests[j].floats <= plan.offsets[i])
+        EXPECT_TRUE(layout.offsets[i] + requests[i].floats <= layout.offsets[j] ||
+                    layout.offsets[j] + requests[j].floats <= layout.offsets[i])
             << "buffers " << j << " and " << i;
       }
     }
@@ -48,14 +48,14 @@ TEST(ArenaTest, SizeLiesBetweenLowerBoundAndSum) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const std::vector<BufferRequest> requests = RandomRequests(random);
-    const ArenaPlan plan = PlanArena(requests);
+    const ArenaLayout layout = LayOutArena(requests);
     size_t sum = 0;
     for (const BufferRequest& request : requests) {
       sum += AlignedFloats(request.floats);
     }
-    EXPECT_LE(plan.lower_bound_floats, plan.floats);
-    EXPECT_LE(plan.floats, sum);
-    EXPECT_LE(plan.kept_floats, plan.floats);
+    EXPECT_LE(layout.lower_bound_floats, layout.floats);
+    EXPECT_LE(layout.floats, sum);
+    EXPECT_LE(layout.kept_floats, layout.floats);
   }
 }
 
@@ -64,8 +64,8 @@ TEST(ArenaTest, EqualRequestsGiveEqualPlans) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const std::vector<BufferRequest> requests = RandomRequests(random);
-    const ArenaPlan a = PlanArena(requests);
-    const ArenaPlan b = PlanArena(requests);
+    const ArenaLayout a = LayOutArena(requests);
+    const ArenaLayout b = LayOutArena(requests);
     EXPECT_EQ(a.offsets, b.offsets);
     EXPECT_EQ(a.floats, b.floats);
   }
@@ -74,9 +74,9 @@ TEST(ArenaTest, EqualRequestsGiveEqualPlans) {
 TEST(ArenaTest, AChainNeedsItsTwoLargestNeighbours) {
   std::vector<BufferRequest> requests;
   for (int i = 0; i < 10; ++i) requests.push_back({1600, i, i + 1, false});
-  const ArenaPlan plan = PlanArena(requests);
-  EXPECT_EQ(plan.floats, 3200u);
-  EXPECT_EQ(plan.lower_bound_floats, 3200u);
+  const ArenaLayout layout = LayOutArena(requests);
+  EXPECT_EQ(layout.floats, 3200u);
+  EXPECT_EQ(layout.lower_bound_floats, 3200u);
 }
 
 TEST(ArenaTest, WhatWasFreedIsUsedAgain) {
@@ -85,15 +85,15 @@ TEST(ArenaTest, WhatWasFreedIsUsedAgain) {
                                                {1600, 0, 9, false},
                                                {800, 0, 1, false},
                                                {400, 5, 9, false}};
-  const ArenaPlan plan = PlanArena(requests);
-  EXPECT_EQ(plan.floats, 5600u);
-  EXPECT_EQ(plan.offsets[4], plan.offsets[3]);  // reuses what was freed at step 2
+  const ArenaLayout layout = LayOutArena(requests);
+  EXPECT_EQ(layout.floats, 5600u);
+  EXPECT_EQ(layout.offsets[4], layout.offsets[3]);  // reuses what was freed at step 2
 }
 
 TEST(ArenaTest, NothingNeedsNothing) {
-  const ArenaPlan plan = PlanArena({});
-  EXPECT_EQ(plan.floats, 0u);
-  EXPECT_EQ(plan.lower_bound_floats, 0u);
+  const ArenaLayout layout = LayOutArena({});
+  EXPECT_EQ(layout.floats, 0u);
+  EXPECT_EQ(layout.lower_bound_floats, 0u);
 }
 
 }  // namespace

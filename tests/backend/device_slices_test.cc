@@ -21,7 +21,7 @@ namespace {
 
 using cuda::EmulatedDevice;
 
-// A device on which what a slice holds is a byte, again and again.
+// A device on which a slice holds one byte, again and again.
 class SliceDevice {
  public:
   explicit SliceDevice(const EmulatedDevice::Options& options, size_t most_bytes = kBytes)
@@ -43,7 +43,7 @@ class SliceDevice {
     return AllBytes({landed, kBytes}) == byte;
   }
 
-  // A kernel takes the slice to a place of its own.
+  // A kernel moves the slice to a place of its own.
   void Arrive(unsigned char byte) {
     const std::vector<unsigned char> bytes(kBytes, byte);
     const unsigned char* const arrived =
@@ -52,7 +52,7 @@ class SliceDevice {
     device_->CopyOnDevice(stream_->kernels(), taken_.back().data(), arrived, kBytes);
     slices_.NoteTaken();
   }
-  // What kernels took, one byte a slice; -1: several.
+  // The bytes that kernels took, one per slice; -1: several.
   std::vector<int> Taken() {
     std::vector<const void*> fetched;
     for (const auto& slice : taken_) fetched.push_back(stream_->Fetch(slice.data(), kBytes));
@@ -122,12 +122,13 @@ void ExpectThatEveryWaitIsNeeded(bool (*cross)(SliceDevice&), int expected_waits
   }
 }
 
-// Of each slice the copy waits for the kernels, and the host for the copy.
+// For each slice, the copy waits for the kernels, and the host for the copy.
 TEST(DeviceSlicesTest, WhatLeavesIsWhatKernelsLeftAndNoWaitCanGo) {
   ExpectThatEveryWaitIsNeeded(SlicesLeave, 3 * 2);
 }
 
-// Of each slice the kernels wait for the copy; from the third on it waits for earlier kernels.
+// For each slice, the kernels wait for the copy; from the third slice on, the copy waits for
+// earlier kernels.
 TEST(DeviceSlicesTest, KernelsReadWhatArrivedAndNoWaitCanGo) {
   ExpectThatEveryWaitIsNeeded(SlicesArrive, 4 + 2);
 }

@@ -80,11 +80,7 @@ class PrecisionTest : public testing::TestWithParam<PrecisionChoice> {
 
   static void ExpectOutputs(const ModelState& state,
                             const std::vector<std::vector<float>>& expected) {
-    const auto actual = Outputs(state);
-    ASSERT_EQ(actual.size(), expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
-    }
+    EXPECT_EQ(FirstDifference(expected, Outputs(state)), "");
   }
 
   const std::shared_ptr<const Graph> graph_ =

@@ -11,7 +11,7 @@
 namespace cacheinf {
 namespace {
 
-// What three backends in a row log if kernels may use these targets only; 0: the machine's.
+// What three backends in a row log if kernels may use only these targets; 0: the machine's.
 std::string LogOfBackends(int64_t targets) {
   hwy::SetSupportedTargetsForTest(targets);
   testing::internal::CaptureStderr();

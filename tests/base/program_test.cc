@@ -53,7 +53,7 @@ TEST(ProgramDeathTest, SignalsStopAProgramAndNameTheExitCode) {
   EXPECT_EXIT(StopBy(SIGHUP, /*is_ignored=*/true), testing::ExitedWithCode(0), "") << "nohup";
 }
 
-// Exits with what was left to do, unless one of these signals ends it before.
+// Exits with 3, unless the second signal ends the program before.
 void StopAgainAfter(std::chrono::milliseconds pause) {
   (void)StopOnSignals();
   std::raise(SIGTERM);

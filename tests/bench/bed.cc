@@ -74,8 +74,8 @@ class BedBench {
   }
 
  private:
-  // The p50 of a robot's latencies that is five times as slow as this machine. Where the link is
-  // emulated, the bed's own is no limit.
+  // The p50 of latencies of a robot that is five times as slow as this machine. Where the link is
+  // emulated, the bed's own link is no limit.
   double MedianMs(const Cell& cell, bool is_emulated) {
     const std::string link = is_emulated ? std::string(",") + kRate : "";
     const std::string models = folder_.path() / "models";

@@ -71,7 +71,7 @@ struct Bench {
 // Whole networks on the whole picture, by our executor and its peers.
 void BenchDense(const BenchOptions& options, BenchReport* report);
 
-// Single convolutions on a share of their pixels, beside the whole layer. Of precision int8: in 8
+// Single convolutions on a share of their pixels, beside the whole layer. For precision int8: in 8
 // bits beside our own in fp32, by the best kernels of this machine and by those for AVX2.
 void BenchKernels(const BenchOptions& options, BenchReport* report);
 void BenchInt8Kernels(const BenchOptions& options, BenchReport* report);
@@ -84,7 +84,7 @@ void BenchChanges(const BenchOptions& options, BenchReport* report);
 // run, and agreement with it.
 void BenchFrames(const BenchOptions& options, BenchReport* report);
 
-// The same of precision int8: quantised networks, dense and with results kept, beside rivals' and
+// The same for precision int8: quantised networks, dense and with results kept, beside rivals' and
 // beside repeating answers; all times are shares of our fp32 dense frame's, all agreement is with
 // its answers. The later half of each clip counts; calibration sees the earlier one.
 void BenchInt8Frames(const BenchOptions& options, BenchReport* report);
@@ -93,7 +93,7 @@ void BenchInt8Frames(const BenchOptions& options, BenchReport* report);
 // layer and in all, and what that costs in agreement.
 void BenchDeepCache(const BenchOptions& options, BenchReport* report);
 
-// Robot and server in two network namespaces with a poor link between them, beside the same with an
+// Robot and server in two network namespaces with a poor link between them, compared with an
 // emulated link: latencies of three modes.
 void BenchBed(const BenchOptions& options, BenchReport* report);
 
@@ -127,8 +127,8 @@ void BenchTrace(const BenchOptions& options, BenchReport* report);
 // these take.
 void BenchPredict(const BenchOptions& options, BenchReport* report);
 
-// What mode cacheinf expects of its plans' answers, agreement and being in time, profiled on the
-// first third of a clip, beside what those to the rest are.
+// What mode cacheinf expects of its plans' answers (agreement, and the share in time), profiled on
+// the first third of a clip, compared with the answers to the rest.
 void BenchPromises(const BenchOptions& options, BenchReport* report);
 
 // Answers some frames old, moved with the scene and by rivals: agreement with the dense answer to

@@ -98,7 +98,7 @@ class TurningNetwork {
     return TimeOnce([&] { work_ = InsideState::RunChanged(state_, changed, policy); });
   }
 
-  // As of the last ChangedMs.
+  // The work of the last ChangedMs.
   const ChangedWork& work() const { return work_; }
 
  private:

@@ -156,7 +156,7 @@ class OnTimeRecord final : public FrameObserver {
   OnTimeRecord(const RobotConfig& config, const Clock& clock, Over is_over)
       : deadline_ms_(config.deadline_ms), clock_(clock), is_over_(std::move(is_over)) {}
 
-  // Whose answers these are.
+  // Sets the robot whose answers these are.
   void Observe(const Robot& robot) { robot_ = &robot; }
 
   bool IsOver() override { return is_over_(live_.answers.size(), now_ms_); }

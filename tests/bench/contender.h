@@ -31,15 +31,15 @@ class Contender {
   virtual std::string why() const { return ""; }
 };
 
-// A smaller model of a robot in mode cacheinf, and what it knows of it.
+// A smaller model of a robot in mode cacheinf, and what the robot knows about it.
 struct KnownSmaller {
   SmallerModel model;
   Profile profile;         // of a robot as slow
   JudgedAgreement judged;  // on its own frames
 };
 
-// A robot, with a server or alone. It answers every k-th frame; its answer to that is repeated at
-// once for those between.
+// A robot, with a server or alone. It answers every k-th frame; for the frames between, that answer
+// is repeated at once.
 std::unique_ptr<Contender> MakeRobotContender(std::shared_ptr<const CompiledModel> model,
                                               const RobotConfig& config, int every = 1,
                                               const std::vector<KnownSmaller>& smaller = {});
@@ -65,8 +65,8 @@ struct LiveAnswers {
 LiveAnswers RunLive(Contender& contender, const std::vector<Frame>& clip, bool needs_server,
                     const std::function<bool()>& stop, const CellLength& length = {});
 
-// The same with a robot as users run it, that has a deadline, and so an answer to every frame of
-// the camera. The cell begins with the clip, after the camera has run for five seconds.
+// The same with a robot as users run it: it has a deadline, and so an answer to every frame of the
+// camera. The cell begins with the clip, after the camera has run for five seconds.
 LiveAnswers RunOnTime(RobotModels& models, const RobotConfig& config,
                       const std::vector<KnownSmaller>& smaller, const std::vector<Frame>& clip,
                       const std::function<bool()>& stop, const CellLength& length = {});

@@ -33,7 +33,7 @@ struct SharedCost {
   double server_ms = 0;  // after that, with decoding
   double bytes = 0;      // across the link; 0: nothing changed, so the server is not asked
   double answer_bytes = 0;
-  double left_ms = 0;  // that the robot takes in any case
+  double left_ms = 0;  // that the robot needs in any case
 
   // The sum of all, with a server that is `speedup` times as fast.
   double Ms(const LinkModel& link, double speedup) const;

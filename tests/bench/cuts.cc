@@ -27,17 +27,17 @@
 #include "tests/bench/input_streams.h"
 #include "tests/bench/worker.h"
 
-// Measured, on one core of this machine: what every operator takes, with its masks, in a frame that
-// the robot computes from kept results; what comes before the first operator (fitting the picture,
-// finding what changed) and after the last; which pixels of every value change in any bit; their
-// bytes, and what coding them takes, both ways; the same for JPEG and video of the network's
+// Measured, on one core of this machine: the time of every operator, with its masks, in a frame
+// that the robot computes from kept results; the time before the first operator (fitting the
+// picture, finding what changed) and after the last; which pixels of every value change in any bit;
+// their bytes, and the time to code them, both ways; the same for JPEG and video of the network's
 // picture.
 //
 // Predicted: everything else. A server takes the robot's time for the same work, divided by
 // `speedup`, whether it gets values or pictures (in which it is assumed to find the same pixels
 // changed). A link is bandwidth and latency, and idle when a frame begins: no headers, no loss. The
-// parts of a frame follow each other. What a refresh between two frames stores crosses in idle time
-// and is not counted. What int8 and fp16 do to answers is not examined.
+// parts of a frame follow each other. Results of a refresh between two frames cross in idle time
+// and are not counted. The effect of int8 and fp16 on answers is not examined.
 
 namespace cacheinf {
 namespace {

@@ -180,7 +180,7 @@ struct Contender {
 void AddEngine(const Way& way, const Network& network, const fs::path& folder, int threads,
                const BenchOptions& options, std::optional<Answer>* ours,
                std::vector<Contender>* contenders) {
-  // Of rounded numbers a step at the beginning is many at the end.
+  // With rounded numbers, a step at the beginning becomes many at the end.
   const double wrong_graph = options.precision == "fp32" ? 1e-2 : 0.5;
   Contender contender{way.name, nullptr, {}, {}};
   contender.worker =
@@ -306,7 +306,7 @@ std::vector<UsualNetwork> UsualNetworks() {
   };
 }
 
-// Of other precisions than fp32, unless all are asked for: a network of each kind.
+// For precisions other than fp32, unless all networks are asked for: one of each kind.
 bool IsInSample(const UsualNetwork& usual, const std::string& precision) {
   static constexpr std::array<std::string_view, 6> kQuantised = {
       "demo_segmentation", "yolov5n_384x640", "squeezenet1_1_227",

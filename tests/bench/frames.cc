@@ -36,8 +36,8 @@ struct Way {
   std::string tracker = "-";
   double n = 0.0;
   RobotConfig config = {};
-  // Dense answers, of which every k-th is repeated for the frames between. 0: each for the next
-  // frame, at once, so that it is computed meanwhile.
+  // Dense answers: every k-th is repeated for the frames between. 0: each is the next frame's
+  // answer at once, while that frame is computed.
   std::optional<int> every = {};
 };
 

@@ -75,7 +75,7 @@ std::vector<Way> WaysOf(const RobotConfig& config) {
   return ways;
 }
 
-// Shows all ways the same frames in turn, beside one dense run.
+// Shows the same frames to all ways in turn, beside one dense run.
 void MeasureCourse(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
                    const std::vector<Frame>& frames, const LightCourse& course,
                    const nlohmann::ordered_json& head, BenchReport* report) {

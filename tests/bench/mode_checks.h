@@ -11,7 +11,7 @@ namespace cacheinf {
 // The key of a row for the agreement of what is in hand at the deadline.
 std::string OnTimeKey(double deadline_ms);
 
-// Reads the rows of `modes`: checks what is promised of modes, which mode wins where, and how far
+// Reads the rows of `modes`: checks the promises for modes, which mode wins where, and how far
 // replayed cells are from live ones.
 class ModeChecks {
  public:
@@ -20,7 +20,7 @@ class ModeChecks {
     (row["deadline_ms"].is_null() ? rows_ : on_time_rows_).push_back(row);
   }
 
-  // The modes whose live cells of that link and server should be repeated: those that take more
+  // The modes that should repeat their live cells for that link and server: those that take more
   // than they should, and those they are compared with. A mode may come twice.
   std::vector<std::string> ToRepeat(const std::string& model, const std::string& clip, double mbit,
                                     double speedup) const;

@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// How long `modes` goes on, and what becomes of failures meanwhile.
+// How long `modes` goes on, and what happens to failures meanwhile.
 class ModeCourse {
  public:
   ModeCourse(bool is_quick, BenchReport* report);

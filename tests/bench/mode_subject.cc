@@ -55,7 +55,7 @@ const std::array kModels = {
               .has_answers = false},
 };
 
-// What a robot measures of itself while it has nothing to do, and keeps: in live cells it knows it.
+// What a robot measures about itself in idle time, and keeps: in live cells it knows this.
 Profile IdleProfileOf(const std::shared_ptr<const CompiledModel>& model, const RobotConfig& config,
                       int core) {
   const OnCores one({core});

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kAnswersForP95 = 40;
 constexpr double kUsualDeadlineMs = 100;
 
-// Agreement of what is in hand at each deadline; null but for its own, if the mode has one. Answers
-// of ours that are late are moved, by a robot with a deadline as it can, else without any cost.
+// Agreement of what is in hand at each deadline; if the mode has its own deadline, null for all
+// others. Our late answers are moved: by a robot with a deadline as it can, else at no cost.
 void AddOnTime(const Subject& subject, const Mode& mode, const Cell& cell,
                nlohmann::ordered_json* row) {
   const bool is_repeated = mode.is_plain_video || mode.every > 1;
@@ -80,7 +80,7 @@ void ModeTable::Add(const Subject& subject, const Mode& mode, const Cell& cell) 
   using Json = nlohmann::ordered_json;
   const std::vector<CameraAnswer>& answers = cell.answers;
   Samples latencies;
-  std::vector<CameraAnswer> computed;  // whose times say what a plan takes
+  std::vector<CameraAnswer> computed;  // their times show what a plan takes
   ContentAgreement agreement;
   for (const CameraAnswer& answer : answers) {
     if (!answer.cost.is_moved) {

@@ -13,13 +13,14 @@
 
 namespace cacheinf {
 
-// What a mode came to over a link, with a server that is `speedup` times as fast as the robot.
+// A mode's results over a link, with a server that is `speedup` times as fast as the robot.
 struct Cell {
   std::optional<double> mbit = {};  // none: there is no link
   double speedup = 1;
   std::string measured;  // "live", "replayed", "predicted"
   std::vector<CameraAnswer> answers;
-  // The same of robots that began a part of the camera's period later: what is in hand is the mean.
+  // The same for robots that began a part of the camera's period later: the mean of what is in hand
+  // counts.
   std::vector<std::vector<CameraAnswer>> later = {};
   // With moved ones, where these were really handed out.
   std::optional<std::vector<CameraAnswer>> handed_out = {};

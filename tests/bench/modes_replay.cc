@@ -166,8 +166,8 @@ class Replays {
   }
 
   // Tells the chooser what a robot's guard sees, in one of so many answers, and how well and how
-  // fast answers move: of the last answer but one, tried now and then, and of what was in hand
-  // before a frame had its own answer. REQUIRES: the last answer is computed.
+  // fast answers move: the last answer but one, tried now and then, and the answer in hand before a
+  // frame had its own. REQUIRES: the last answer is computed.
   void NoteSamples(const std::vector<CameraAnswer>& answers, double deadline_ms, const Plan& plan,
                    double slowdown, PlanChooser* chooser) const {
     if (!subject_->model->has_answers) return;

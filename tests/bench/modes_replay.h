@@ -9,7 +9,7 @@
 namespace cacheinf {
 
 // Replays the subject's modes through links of all bandwidths, from what its frames cost; then the
-// planners' plans and mode cacheinf, for which it measures what no mode measured.
+// planners' plans and mode cacheinf, for which it measures costs that no mode has.
 void ReplayCells(Subject* subject, const RunPlace& place, const ModeCourse& course,
                  ModeTable* table);
 

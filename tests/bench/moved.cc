@@ -126,7 +126,7 @@ std::vector<Way> WaysOf(const Clip& clip, const Forecasts& forecasts) {
   };
 }
 
-// What a robot spends on an answer that it keeps and on moving it, where answers are so old.
+// What a robot spends on keeping an answer and on moving it, if answers are so old.
 void AddTimes(const Clip& clip, size_t age, nlohmann::ordered_json& row) {
   Samples keep;
   Samples move;

@@ -15,7 +15,7 @@
 #include "common/plan/schedule.h"
 #include "profiler/obtain_profile.h"
 
-// What planners make of the models in benches.
+// The planners' plans for the models in benches.
 
 namespace cacheinf {
 

@@ -43,7 +43,7 @@ constexpr double kMostOffInTime = 0.10;
 struct OfPlan {
   Samples agreement;
   Samples in_time;
-  // Of every answer by itself, as the robot samples them.
+  // Over single answers, as the robot samples them.
   double seen_agreement = 0;
   double seen_weight = 0;
   size_t seen_in_time = 0;
@@ -164,7 +164,7 @@ class PromisesBench {
     }
   }
 
-  // How far what was expected is from what was seen, of all plans in use.
+  // How far expectations are from what was seen, over all plans in use.
   void AddSum(const std::string& what, std::vector<std::pair<double, std::string>>& off,
               double most) {
     if (off.empty()) return;

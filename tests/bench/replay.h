@@ -140,17 +140,17 @@ double WeightOf(const AnswerContent& answer, const AnswerContent& dense);
 // An answer to one of the camera's frames as it must look in a later one.
 using Mover = std::function<SharedContent(const SharedContent& answer, int64_t from, int64_t to)>;
 
-// What is in hand of each of the frames `deadline_ms` after its capture: of the answers that are
-// there, the last one to the newest frame that is not after it. With a mover it is the last one
-// computed, moved to the frame, as a robot moves it. Where nothing is there yet, the first answer
+// What is in hand for each of the frames `deadline_ms` after its capture: among the answers that
+// are there, the last one to the newest frame that is not after it. With a mover it is the last
+// computed one, moved to the frame as a robot moves it. If nothing is there yet, the first answer
 // counts. REQUIRES: an answer; in the order in which they came.
 std::vector<SharedContent> InHand(const std::vector<CameraAnswer>& answers,
                                   const CameraFrames& frames, double deadline_ms,
                                   const Mover& move = {});
 
-// How far that agrees with the dense answers to the frames, in the mean over these, as robots
-// expect it of plans: each counts as AgreementMeasure says. (In the sum of all pixels a rare class
-// would count once, not in every frame that has it.) `dense` has the answers to the clip's.
+// How far that agrees with the dense answers to the frames, in the mean, as robots expect of plans:
+// each frame counts as AgreementMeasure says. (In the sum of all pixels a rare class would count
+// once, not in every frame that has it.) `dense` has the answers to the clip's.
 std::optional<double> OnTime(const std::vector<SharedContent>& in_hand, const CameraFrames& frames,
                              const std::vector<SharedContent>& dense);
 

@@ -275,7 +275,7 @@ nlohmann::ordered_json OnTimeRow(const std::string& mode, double deadline_ms, do
   return row;
 }
 
-// Of two deadlines, one is missed by .05; a planner's plan does not count.
+// One of two deadlines is missed by .05; a planner's plan does not count.
 TEST(ModeChecksTest, WhatIsInHandIsComparedWithTheBestFixedMode) {
   ModeChecks checks;
   for (const char* const mode : {"local", "cache", "hp"}) {

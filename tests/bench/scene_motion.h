@@ -13,8 +13,8 @@
 
 namespace cacheinf {
 
-// Moves answers to the frames of a camera that shows a clip, as a robot does that looks at every
-// frame (common/answer/moved_answer.h). It takes no time that anything counts.
+// Moves answers to the frames of a camera that shows a clip, as a robot that looks at every frame
+// does (common/answer/moved_answer.h). It takes no time that anything counts.
 class SceneMotion {
  public:
   explicit SceneMotion(const std::vector<Frame>& clip);
@@ -36,7 +36,7 @@ class SceneMotion {
   std::vector<SharedContent> Follow(const SharedContent& answer, int64_t from, size_t frames);
 
   std::vector<Picture> frames_;
-  // By answer and the frame that it is of: as it looks one frame later, two, and so on.
+  // By the answer and its frame: how it looks one frame later, two, and so on.
   std::map<std::pair<SharedContent, int64_t>, std::vector<SharedContent>> known_;
   Samples move_ms_;
 };

@@ -23,7 +23,7 @@ constexpr double kSmoothMs = 500;
 
 const cv::Scalar kBlack(0, 0, 0);
 const cv::Scalar kGrey(200, 200, 200);
-// Of the courses, in order.
+// The colours of the courses, in order.
 const std::vector<cv::Scalar> kColours = {{40, 40, 220}, {200, 120, 0}, {60, 160, 60}};
 
 class Drawing {

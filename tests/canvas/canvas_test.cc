@@ -26,7 +26,7 @@ uint8_t WorldAt(int y, int x) {
   return static_cast<uint8_t>(hash >> 24);
 }
 
-// What a camera sees from pixel (top, left) of the world on.
+// What a camera sees of the world from pixel (top, left) on.
 Pixels SeenFrom(int top, int left) {
   Pixels pixels;
   for (int y = 0; y < kHeight; ++y) {
@@ -73,7 +73,8 @@ TEST_F(CanvasTest, ALargerShiftMovesTheCanvasByWholeSteps) {
   ASSERT_TRUE(shift);
   EXPECT_EQ(shift->rows, -kStep);
   EXPECT_EQ(shift->columns, kStep);
-  // What neither frame shows repeats an edge: a row below the anchor and columns beyond the frame.
+  // Pixels that neither frame shows repeat an edge: a row below the anchor and columns beyond the
+  // frame.
   for (int y = 1; y < kHeight; ++y) {
     for (int x = 3; x < kWidth; ++x) {
       ASSERT_EQ(At(y, x), WorldAt(y - kStep, x + kStep)) << y << ", " << x;

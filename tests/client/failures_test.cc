@@ -48,7 +48,7 @@ std::vector<ClassMap> DenseAnswers(const std::shared_ptr<const CompiledModel>& m
 }
 
 struct Answered {
-  std::vector<double> agreement;  // of each frame: the share of pixels of the dense class
+  std::vector<double> agreement;  // per frame: the share of pixels with the dense class
   std::vector<double> share;      // of a dense run's work
 };
 

@@ -12,6 +12,7 @@
 #include "common/source/frame_source.h"
 #include "common/source/opencv_picture.h"
 #include "tests/client/demo_config.h"
+#include "tests/client/read_frames.h"
 
 namespace cacheinf {
 namespace {
@@ -26,24 +27,18 @@ class FrameSizeTest : public ::testing::Test {
     model_ = Compile(LoadGraph(config_, /*has_tensors=*/false), config_);
   }
 
-  std::vector<Frame> ReadFrames(const char* source_name, int count) const {
-    const auto source = OpenSource(source_name, clock_);
-    std::vector<Frame> frames;
-    for (int i = 0; i < count; ++i) frames.push_back(source->Next().value());
-    return frames;
-  }
-
   RobotConfig config_;
   std::shared_ptr<const CompiledModel> model_;
   SteadyClock clock_;
 };
 
 TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
-  std::vector<Frame> frames = ReadFrames("generated:camera=still,width=320,height=240", 2);
-  for (const char* source :
-       {"generated:camera=still,width=640,height=360", "generated:camera=still,width=90,height=200",
-        "generated:camera=still,width=320,height=240"}) {
-    for (Frame& frame : ReadFrames(source, 2)) frames.push_back(std::move(frame));
+  std::vector<Frame> frames;
+  for (const std::string size : {"width=320,height=240", "width=640,height=360",
+                                 "width=90,height=200", "width=320,height=240"}) {
+    for (Frame& frame : ReadFrames("generated:camera=still,frames=2," + size)) {
+      frames.push_back(std::move(frame));
+    }
   }
   RobotConfig dense_config = config_;
   dense_config.mode = RobotConfig::Mode::kDense;
@@ -65,7 +60,7 @@ TEST_F(FrameSizeTest, TheFirstFrameOfANewSizeIsComputedWholeAndTheNextReuseIt) {
 }
 
 TEST_F(FrameSizeTest, GreyFramesBetweenColouredOnesAreAnswered) {
-  std::vector<Frame> frames = ReadFrames("generated:camera=still,width=320,height=240", 3);
+  std::vector<Frame> frames = ReadFrames("generated:camera=still,width=320,height=240,frames=3");
   frames[1].picture = PictureFrom(cv::Mat(240, 320, CV_8UC1, cv::Scalar(90)));
   Robot robot(model_, config_, clock_);
   for (const Frame& frame : frames) {

@@ -40,7 +40,7 @@ class IdleProfileTest : public FolderTest {
 
   static bool IsRough(const Profile& profile) { return profile.median_error == 0; }
 
-  // Waits for another figure of the progress.
+  // Waits until the progress shows another figure.
   static bool GoesOn(const IdleProfile& profile, milliseconds at_most) {
     const std::string before = profile.progress();
     const auto end = std::chrono::steady_clock::now() + at_most;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "common/plan/plan.h"
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
+#include "tests/client/read_frames.h"
 #include "tests/plan/chooser_frames.h"
 #include "tests/testing/refusal.h"
 
@@ -50,13 +50,6 @@ class LadderTest : public testing::Test {
     robot_->AddProfile("small", Profiles(small_ms).robot);
   }
 
-  std::vector<Frame> Frames() const {
-    const std::unique_ptr<FrameSource> source = OpenSource(kSource, clock_);
-    std::vector<Frame> frames;
-    while (std::optional<Frame> frame = source->Next()) frames.push_back(std::move(*frame));
-    return frames;
-  }
-
   SteadyClock clock_;
   RobotConfig config_ = Config("1x3x96x128", RobotConfig::Mode::kCacheinf);
   RobotConfig small_config_ = Config("1x3x48x64", RobotConfig::Mode::kDense);
@@ -66,7 +59,7 @@ class LadderTest : public testing::Test {
 TEST_F(LadderTest, ASmallerModelsAnswersAreItsOwnInTheFirstsPlace) {
   MakeRobot(1e6, 1e-6);  // so quick that finding what changed would take longer
   Robot alone(Model(small_config_), small_config_, clock_);
-  for (const Frame& frame : Frames()) {
+  for (const Frame& frame : ReadFrames(kSource)) {
     const Answer answer = robot_->Process(frame);
     EXPECT_EQ(answer.plan, "local small dense");
     EXPECT_EQ(robot_->plan().model, "small");
@@ -92,7 +85,7 @@ TEST_F(LadderTest, ASmallerModelKeepsResultsOfItsOwn) {
   cached.mode = RobotConfig::Mode::kCache;
   Robot alone(Model(cached), cached, clock_);
   int reused = 0;
-  for (const Frame& frame : Frames()) {
+  for (const Frame& frame : ReadFrames(kSource)) {
     const Answer answer = robot_->Process(frame);
     ASSERT_EQ(answer.plan, "local small cache");
     const Answer expected = alone.Process(frame);
@@ -112,7 +105,7 @@ TEST_F(LadderTest, ChangesBetweenModelsAsTheirFiguresDo) {
   std::vector<std::string> models;
   int64_t index = 0;
   for (int turn = 0; turn < 3; ++turn) {
-    for (Frame frame : Frames()) {
+    for (Frame frame : ReadFrames(kSource)) {
       frame.index = index++;
       const Answer answer = robot_->Process(frame);
       if (models.empty() || models.back() != robot_->plan().model) {

@@ -94,8 +94,8 @@ class LightTest : public testing::Test {
   int64_t frames_ = 0;
 };
 
-// Frames of a quarter to all of the picture's width. Beside bars, motion and light are those of
-// what lies between.
+// Frames of a quarter to all of the picture's width. Between bars, motion and light are those of
+// the part between them.
 TEST_F(LightTest, OnACanvasItIsNoChangeWhateverBarsThereAre) {
   for (const auto fit : {PictureSpec::Fit::kStretch, PictureSpec::Fit::kLetterbox}) {
     for (const int width : {48, 96, 240}) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "common/source/frame_source.h"
 #include "common/source/scenes.h"
 #include "tests/client/demo_config.h"
+#include "tests/client/read_frames.h"
 
 namespace cacheinf {
 namespace {
@@ -32,13 +32,6 @@ class RobotTest : public testing::Test {
     return Robot(model, config, clock_);
   }
 
-  std::vector<Frame> FramesOf(const RobotConfig& config) const {
-    const std::unique_ptr<FrameSource> source = OpenSource(config.source, clock_);
-    std::vector<Frame> frames;
-    while (std::optional<Frame> frame = source->Next()) frames.push_back(std::move(*frame));
-    return frames;
-  }
-
   SteadyClock clock_;
 };
 
@@ -48,7 +41,7 @@ TEST_F(RobotTest, ComputesTheFirstFrameWholeAndThenWhatChanges) {
   config.cache.policy = CacheConfig::Policy::kExact;
   Robot robot = MakeRobot(config);
   Robot dense = MakeRobot(config.InDenseMode());
-  for (const Frame& frame : FramesOf(config)) {
+  for (const Frame& frame : ReadFrames(config.source)) {
     SCOPED_TRACE(testing::Message() << "frame " << frame.index);
     const Answer answer = robot.Process(frame);
     EXPECT_EQ(answer.computed_from, frame.index);
@@ -75,7 +68,7 @@ TEST_F(RobotTest, AfterAnAnchorInIdleTimeItGoesOnAsOneThatBeginsThere) {
   Robot robot = MakeRobot(config);
   std::optional<Robot> newcomer;
   int anchors = 0;
-  for (const Frame& frame : FramesOf(config)) {
+  for (const Frame& frame : ReadFrames(config.source)) {
     SCOPED_TRACE(testing::Message() << "frame " << frame.index);
     const Answer answer = robot.Process(frame);
     if (newcomer) {
@@ -101,7 +94,7 @@ TEST_F(RobotTest, ARobotThatIsMadeSlowTakesItsTimeForEachStep) {
   config.server.emulate = "20x";
   Robot robot = MakeRobot(config);
   std::vector<std::chrono::nanoseconds> steps;
-  for (const Frame& frame : FramesOf(config)) {
+  for (const Frame& frame : ReadFrames(config.source)) {
     robot.Begin(frame);
     bool is_answered = false;
     while (!is_answered) {
@@ -230,7 +223,7 @@ class PanTest : public RobotTest {
   std::vector<uint8_t> world_;
 };
 
-// The answers are near the dense ones, less so beside the border, and take less work.
+// The answers are near the dense ones, though less so beside the border, and take less work.
 TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_EQ(Show(0).agreement, 1.0);
   double agreement = 0.0;
@@ -247,8 +240,8 @@ TEST_F(PanTest, WarpedMapsAgreeWithDenseForPartOfItsWork) {
   EXPECT_GT(beside_border, 0.96);
 }
 
-// What was computed from the padding beyond a border is computed again as soon as the real pixels
-// come into view. After a refresh nothing else is left, either.
+// Pixels that were computed from the padding beyond a border are computed again as soon as the real
+// pixels come into view. After a refresh no others are left, either.
 TEST_F(PanTest, NoPixelKeepsWhatPaddingMadeOfIt) {
   for (int index = 0; index <= kBack; ++index) {
     EXPECT_EQ(Show(index).wrong_came_in, 0) << "frame " << index;

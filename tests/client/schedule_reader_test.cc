@@ -19,6 +19,7 @@
 #include "common/plan/profiled_graph.h"
 #include "common/plan/schedule.h"
 #include "tests/plan/profiles.h"
+#include "tests/plan/schedules.h"
 #include "tests/testing/networks.h"
 #include "tests/testing/refusal.h"
 
@@ -29,16 +30,12 @@ using std::chrono::steady_clock;
 
 class ScheduleReaderTest : public testing::Test {
  protected:
-  // A schedule with this many steps per axis, whose plans all split behind the picture.
+  // A schedule with this many steps per axis; all its plans split behind the picture.
   std::string TextOf(int steps, const char* planner = "cacheinf") const {
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state_.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1);
     const ProfilePair pair = PairOf(std::move(operators), 4, 1000);
-    Schedule schedule;
-    schedule.model = pair.robot.model;
-    schedule.planner = planner;
-    schedule.robot = pair.robot;
-    schedule.server = pair.server;
+    Schedule schedule = ScheduleOf(pair, planner);
     for (int step = 1; step <= steps; ++step) {
       schedule.mbit.push_back(step);
       schedule.robot_work.push_back(static_cast<double>(step) / steps);

@@ -4,15 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -37,27 +36,25 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class CutLink final : public Link {
- public:
-  explicit CutLink(const std::atomic<bool>& is_cut) : is_cut_(is_cut) {}
-  bool Send(std::span<const uint8_t> /*packet*/) override { return true; }
-  bool Receive(std::vector<uint8_t>* /*packet*/) override { return false; }
-  void Wait(std::chrono::nanoseconds /*at_most*/) override {}
-  std::string fault() const override { return is_cut_ ? "the link was cut" : ""; }
-
- private:
-  const std::atomic<bool>& is_cut_;
-};
-
 class ServerPeerTest : public testing::Test {
  protected:
-  // Meets a server, and loses it before it was ready.
+  // To a new server, which is the test.
+  ConnectToServers Doors() {
+    return {[this] {
+      auto [robot, server] = MakeLoopback(weather_, clock_);
+      servers_.push_back(std::make_unique<Channel>(std::move(server), clock_));
+      servers_.back()->StartPumping();
+      if (!refusal_.empty()) Say(*servers_.back(), message::Bye{refusal_});
+      return std::move(robot);
+    }};
+  }
+
+  // Meets a server, and loses it before it is ready.
   void MeetAndLose(ServerPeer& peer) {
     ServerConnection* const met = peer.Poll();
     ASSERT_NE(met, nullptr);
-    is_cut_ = true;
+    if (refusal_.empty()) weather_.CutAll();
     WaitForLoss(*met);
-    is_cut_ = false;
   }
 
   static void WaitForLoss(ServerConnection& met) {
@@ -77,54 +74,42 @@ class ServerPeerTest : public testing::Test {
 
   const Graph graph_ = LoadGraph(DemoConfig("1x3x64x96"), false);
   ManualClock clock_;
-  std::atomic<bool> is_cut_ = false;
+  LoopbackWeather weather_;
+  std::vector<std::unique_ptr<Channel>> servers_;
+  std::string refusal_;  // of all servers, if there is one
 };
 
 // Two servers, whose ends of the links the test holds, on a clock that it moves.
 class TwoServersTest : public ServerPeerTest {
  protected:
   struct Server {
+    void Die() {
+      weather.CutAll();
+      is_up = false;
+    }
+
+    LoopbackWeather weather;
     std::unique_ptr<Channel> channel;
     bool is_up = true;
-    std::string end;         // of the robot's link, if it is told
-    bool is_silent = false;  // else
     std::chrono::nanoseconds says_alive_at{};
   };
 
-  // A robot's end that a test can cut.
-  class CuttableLink final : public Link {
-   public:
-    CuttableLink(std::unique_ptr<Link> link, const Server& server)
-        : link_(std::move(link)), server_(server) {}
-    bool Send(std::span<const uint8_t> packet) override {
-      return server_.is_silent || link_->Send(packet);
-    }
-    bool Receive(std::vector<uint8_t>* packet) override {
-      return !server_.is_silent && link_->Receive(packet);
-    }
-    void Wait(std::chrono::nanoseconds at_most) override { link_->Wait(at_most); }
-    std::string fault() const override {
-      return server_.end.empty() ? link_->fault() : server_.end;
-    }
-
-   private:
-    const std::unique_ptr<Link> link_;
-    const Server& server_;
-  };
-
   // On a clock that stands still, a robot that says goodbye waits for ever.
-  void TearDown() override { first_.end = second_.end = "the test is over"; }
+  void TearDown() override {
+    first_.Die();
+    second_.Die();
+  }
 
   ConnectToServer To(Server& server) {
     return [this, &server]() -> std::unique_ptr<Link> {
       if (!server.is_up) return nullptr;
-      auto [robot, other] = MakeLoopback({}, clock_);
+      auto [robot, other] = MakeLoopback(server.weather, clock_);
       server.channel = std::make_unique<Channel>(std::move(other), clock_);
-      return std::make_unique<CuttableLink>(std::move(robot), server);
+      return std::move(robot);
     };
   }
 
-  // What a server does that has not got the model: `pieces_` counts the messages of all models.
+  // What a server without the model does: `pieces_` counts the messages of all models.
   void Serve(Server& server) {
     if (server.channel && clock_.Now() >= server.says_alive_at) {
       server.says_alive_at = clock_.Now() + milliseconds(500);
@@ -161,7 +146,7 @@ class TwoServersTest : public ServerPeerTest {
     if (ServerConnection* const met = peer_.Poll(let_go)) current_ = met;
   }
 
-  // By hand, as what threads move depends on how busy the machine is.
+  // By hand, because what threads move depends on how busy the machine is.
   void Pump() {
     bool has_moved = true;
     while (has_moved) {
@@ -172,7 +157,7 @@ class TwoServersTest : public ServerPeerTest {
     }
   }
 
-  // Whose schedule was taken last.
+  // The server whose schedule was taken last.
   std::string ScheduleOf() {
     if (auto schedule = peer_.TakeSchedule()) {
       schedule_ = std::string(schedule->schedule.begin(), schedule->schedule.end());
@@ -230,14 +215,13 @@ TEST_F(TwoServersTest, TheSecondIsTakenIfTheFirstIsNotThere) {
 
 TEST_F(TwoServersTest, TheSecondHasAllThatItNeedsWhenTheFirstIsKilled) {
   MeetBoth();
-  first_.end = "the connection was lost";
-  first_.is_up = false;
+  first_.Die();
   EXPECT_LE(TimeWithout(), milliseconds(100));
 }
 
 TEST_F(TwoServersTest, TheSecondTakesOverFromOneThatIsSilent) {
   MeetBoth();
-  first_.is_silent = true;
+  first_.weather.Hold(true);
   const auto without = TimeWithout();
   EXPECT_GT(without, milliseconds(500)) << "a pause is no death";
   EXPECT_LE(without, milliseconds(2500));
@@ -246,11 +230,9 @@ TEST_F(TwoServersTest, TheSecondTakesOverFromOneThatIsSilent) {
 TEST_F(TwoServersTest, TheFirstIsTakenAgainOnceItHasBeenReadyForAWhile) {
   MeetBoth();
   const uint64_t sent_before = peer_.statistics()->sent.wire;
-  first_.end = "the connection was lost";
-  first_.is_up = false;
+  first_.Die();
   ASSERT_LE(TimeWithout(), milliseconds(100));
   EXPECT_GE(peer_.statistics()->sent.wire, sent_before) << "over both connections";
-  first_.end.clear();
   first_.is_up = true;
   Pass(milliseconds(4000));
   EXPECT_EQ(ScheduleOf(), "second");
@@ -259,31 +241,27 @@ TEST_F(TwoServersTest, TheFirstIsTakenAgainOnceItHasBeenReadyForAWhile) {
   ASSERT_NE(current_, nullptr);
   EXPECT_TRUE(current_->has_model());
   // It is lost again.
-  first_.end = "the connection was lost";
-  first_.is_up = false;
+  first_.Die();
   EXPECT_LE(TimeWithout(), milliseconds(100));
 }
 
 TEST_F(TwoServersTest, TheFirstIsNotTakenAgainWhileItIsSilent) {
   MeetBoth();
-  first_.end = "the connection was lost";
-  first_.is_up = false;
+  first_.Die();
   ASSERT_LE(TimeWithout(), milliseconds(100));
-  first_.end.clear();
   first_.is_up = true;
   Pass(milliseconds(4200));
-  first_.is_silent = true;
+  first_.weather.Hold(true);
   Pass(milliseconds(900));
   EXPECT_EQ(ScheduleOf(), "second") << "ready for 5 s";
-  first_.is_silent = false;
+  first_.weather.Hold(false);
   Pass(milliseconds(600));
   EXPECT_EQ(ScheduleOf(), "first");
 }
 
 TEST_F(TwoServersTest, TheSecondsDeathDoesNotDisturbTheFirst) {
   MeetBoth();
-  second_.end = "the connection was lost";
-  second_.is_up = false;
+  second_.Die();
   ServerConnection* const before = current_;
   testing::internal::CaptureStderr();
   SetLogLevel(LogLevel::kWarning);
@@ -292,12 +270,10 @@ TEST_F(TwoServersTest, TheSecondsDeathDoesNotDisturbTheFirst) {
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("another server is lost"), log.npos) << log;
   EXPECT_EQ(current_, before);
-  second_.end.clear();
   second_.is_up = true;
   Pass(milliseconds(3000));
   EXPECT_EQ(current_, before);
-  first_.end = "the connection was lost";
-  first_.is_up = false;
+  first_.Die();
   EXPECT_LE(TimeWithout(), milliseconds(100)) << "it is ready again";
 }
 
@@ -327,7 +303,7 @@ TEST_F(ServerPeerTest, WhatCannotBeEmulatedIsRefusedBeforeALinkIsMade) {
   EXPECT_NE(RefusalOf([&] { CheckServerLink(config); }).find("no link such as"), std::string::npos);
 }
 
-// A robot that takes longer for a frame than its server's patience with one that says nothing.
+// A robot that takes longer for a frame than its server's patience with a silent one.
 TEST_F(ServerPeerTest, ARobotThatLooksSeldomMeetsItsServer) {
   ZmqListener listener(ParseLinkAddress("--listen", "tcp://127.0.0.1:0", {}));
   ServerLinkConfig config;
@@ -346,7 +322,7 @@ TEST_F(ServerPeerTest, ARobotThatLooksSeldomMeetsItsServer) {
 }
 
 TEST_F(ServerPeerTest, ALostConnectionLivesUntilWhoUsesItIsTold) {
-  ServerPeer peer({}, graph_, clock_, {[&] { return std::make_unique<CutLink>(is_cut_); }});
+  ServerPeer peer({}, graph_, clock_, Doors());
   ServerConnection* const met = peer.Poll();
   ASSERT_NE(met, nullptr);
   bool is_told = false;
@@ -356,55 +332,43 @@ TEST_F(ServerPeerTest, ALostConnectionLivesUntilWhoUsesItIsTold) {
   };
   EXPECT_EQ(peer.Poll(let_go), nullptr);
   EXPECT_FALSE(is_told);
-  is_cut_ = true;
+  weather_.CutAll();
   WaitForLoss(*met);
   EXPECT_EQ(peer.Poll(let_go), nullptr);
   EXPECT_TRUE(is_told);
 }
 
-// And after the third time it has no part in frames before it has been there for a while.
+// After the third time it takes no part in frames until it has been there for a while.
 TEST_F(ServerPeerTest, AServerThatIsLostAgainAndAgainIsLookedForEverySecond) {
-  int links = 0;
-  ServerPeer peer({}, graph_, clock_, {[&] {
-                    ++links;
-                    return std::make_unique<CutLink>(is_cut_);
-                  }});
-  for (int i = 1; i <= 8; ++i) {
+  ServerPeer peer({}, graph_, clock_, Doors());
+  for (size_t i = 1; i <= 8; ++i) {
     if (i <= 3) {
       MeetAndLose(peer);
     } else {
       EXPECT_EQ(peer.Poll(), nullptr) << "it comes and goes";
       EXPECT_TRUE(peer.problem().starts_with("the link came and went")) << peer.problem();
-      is_cut_ = true;
+      weather_.CutAll();
       std::this_thread::sleep_for(milliseconds(30));
     }
-    EXPECT_EQ(links, i);
+    EXPECT_EQ(servers_.size(), i);
     EXPECT_EQ(peer.Poll(), nullptr);  // the loss is noted
-    is_cut_ = false;
     clock_.Advance(milliseconds(999));
     EXPECT_EQ(peer.Poll(), nullptr);
-    EXPECT_EQ(links, i);
+    EXPECT_EQ(servers_.size(), i);
     clock_.Advance(milliseconds(251));
   }
 }
 
 TEST_F(ServerPeerTest, AServerIsToldWhichOfAProgramsRobotsItMeets) {
-  const SteadyClock clock;
   std::set<uint64_t> tokens;
   const auto name_of = [&](const std::string& robot) {
     ServerLinkConfig config;
     config.robot = robot;
-    std::unique_ptr<Channel> server;
-    ServerPeer peer(config, graph_, clock, {[&] {
-                      auto [ours, theirs] = MakeLoopback({}, clock);
-                      server = std::make_unique<Channel>(std::move(theirs), clock);
-                      server->StartPumping();
-                      return std::move(ours);
-                    }});
+    ServerPeer peer(config, graph_, clock_, Doors());
     EXPECT_NE(peer.Poll(), nullptr);
     message::Hello hello;
-    if (!server->WaitForMessage(clock.Now() + seconds(30))) return hello.robot;
-    EXPECT_EQ(message::Decode(server->Receive().value().bytes, &hello), "");
+    EXPECT_EQ(message::Decode(Received(*servers_.back()).bytes, &hello), "");
+    weather_.CutAll();
     tokens.insert(hello.token);
     return hello.robot;
   };
@@ -416,18 +380,12 @@ TEST_F(ServerPeerTest, AServerIsToldWhichOfAProgramsRobotsItMeets) {
   EXPECT_FALSE(tokens.contains(0));
 }
 
-// As programs do that speak version 8 of the wire alone.
+// As programs that speak only version 8 of the wire do.
 TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVersion) {
-  std::vector<std::unique_ptr<Channel>> servers;
-  ServerPeer peer({}, graph_, clock_, {[&] {
-                    auto [robot, server] = MakeLoopback({}, clock_);
-                    servers.push_back(std::make_unique<Channel>(std::move(server), clock_));
-                    servers.back()->StartPumping();
-                    return std::move(robot);
-                  }});
+  ServerPeer peer({}, graph_, clock_, Doors());
   const auto greeting = [&] {
     message::Hello hello;
-    const Message received = Received(*servers.back());
+    const Message received = Received(*servers_.back());
     EXPECT_EQ(message::Decode(received.bytes, &hello), "");
     return hello.speaks;
   };
@@ -435,18 +393,18 @@ TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVers
     ServerConnection* met = peer.Poll();
     ASSERT_NE(met, nullptr);
     EXPECT_EQ(greeting(), kWire);
-    Say(*servers.back(), message::Bye{"a message of kind 'hello' is invalid: the protocol is "
-                                      "another one"});
+    Say(*servers_.back(), message::Bye{"a message of kind 'hello' is invalid: the protocol is "
+                                       "another one"});
     WaitForLoss(*met);
     met = peer.Poll();
     ASSERT_NE(met, nullptr);
     EXPECT_EQ(greeting(), (WireVersions{8, 8}));
-    Say(*servers.back(), message::Welcome{.needs_model = false, .arithmetic = "FP32", .wire = 8});
+    Say(*servers_.back(), message::Welcome{.needs_model = false, .arithmetic = "FP32", .wire = 8});
     while (!met->has_model()) {
       (void)met->Receive();
       std::this_thread::sleep_for(milliseconds(1));
     }
-    Say(*servers.back(), message::Bye{"the server stops"});
+    Say(*servers_.back(), message::Bye{"the server stops"});
     WaitForLoss(*met);
     EXPECT_EQ(peer.Poll(), nullptr);
     clock_.Advance(milliseconds(1250));
@@ -454,18 +412,12 @@ TEST_F(ServerPeerTest, AServerOfTheReleaseBeforeIsGreetedAgainAtOnceInItsOwnVers
 }
 
 TEST_F(ServerPeerTest, AServerThatRefusesIsAskedLessAndLessOften) {
-  std::vector<std::unique_ptr<Channel>> servers;
-  ServerPeer peer({}, graph_, clock_, {[&] {
-                    auto [robot, server] = MakeLoopback({}, clock_);
-                    servers.push_back(std::make_unique<Channel>(std::move(server), clock_));
-                    servers.back()->StartPumping();
-                    Say(*servers.back(), message::Bye{"this server serves nobody"});
-                    return std::move(robot);
-                  }});
+  refusal_ = "this server serves nobody";
+  ServerPeer peer({}, graph_, clock_, Doors());
   for (const int pause : {1, 2, 4, 8, 10, 10}) {
     MeetAndLose(peer);
     EXPECT_EQ(peer.Poll(), nullptr);
-    EXPECT_EQ(peer.problem(), "this server serves nobody");
+    EXPECT_EQ(peer.problem(), refusal_);
     clock_.Advance(seconds(pause) - milliseconds(1));
     EXPECT_EQ(peer.Poll(), nullptr) << pause;
     clock_.Advance(milliseconds(1 + 250 * pause));

@@ -23,6 +23,7 @@
 #include "common/plan/schedule.h"
 #include "common/source/frame_source.h"
 #include "tests/plan/profiles.h"
+#include "tests/plan/schedules.h"
 #include "tests/testing/folder_test.h"
 #include "tests/tracker/pictures.h"
 
@@ -45,7 +46,7 @@ class TrackTest : public FolderTest {
     config_.model_config.decoder.kind = HeadKind::kEndToEnd;
   }
 
-  // A network whose one box begins at the column that the first pixel's level says.
+  // A network with one box, which begins at the column given by the first pixel's level.
   static Graph FindsTheThing() {
     const Shape shape = {1, 3, kSceneHeight, kSceneWidth};
     const auto count = static_cast<float>(ElementCount(shape));
@@ -96,11 +97,7 @@ class TrackTest : public FolderTest {
     std::vector<ProfiledOperator> operators = DescribeOperators(state.graph(), state.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 1000);
     const ProfilePair pair = PairOf(std::move(operators), 4, 1000);
-    Schedule schedule;
-    schedule.model = pair.robot.model;
-    schedule.planner = "cacheinf";
-    schedule.robot = pair.robot;
-    schedule.server = pair.server;
+    Schedule schedule = ScheduleOf(pair);
     schedule.mbit = {0};
     schedule.robot_work = schedule.server_work = {1};
     schedule.buckets.resize(1);

@@ -30,7 +30,8 @@ constexpr uint32_t kChangedGraphs = 60;
 
 class ChangedTest : public OnChangingFrames {
  protected:
-  // Moves the camera, by whole strides where the graph allows that. Returns what has come in.
+  // Moves the camera, by whole strides where the graph allows that. Returns the pixels that came
+  // in.
   ChangedMasks ScrollNext(ModelState& state) {
     const int step = ShiftStep(graph_, 8);
     const int unit = step == 0 || random_() % 5 == 0 ? 1 : step;
@@ -92,7 +93,7 @@ TEST_P(ChangedTest, TheFirstFrameIsComputedWholeAndTheSameAgainCostsNothing) {
   });
 }
 
-// Even if that was computed by masks that maps of a resolution share.
+// Even if the frame before was computed by masks that maps of a resolution share.
 TEST_P(ChangedTest, WhatComesInWithTheCameraDoesNotDependOnTheFrameBefore) {
   ForEachGraph(kChangedGraphs / 2, MostlyLocal, [&] {
     const StateOptions options = RandomOptions();

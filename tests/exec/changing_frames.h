@@ -129,7 +129,7 @@ inline Mask OverPicture(const Graph& graph, ConstMaskView mask) {
   return {};
 }
 
-// Overwrites what no frame may rely on.
+// Overwrites numbers on which no frame may rely.
 inline void PoisonWhatIsNotKept(const ModelState& state, float poison) {
   for (const Operator& op : state.graph().operators) {
     for (const ValueId output : op.outputs) {

@@ -160,7 +160,7 @@ TEST_F(DeviceFramesTest, AConvolutionIsAKernelForItsSetsAndOneForItself) {
   }
 }
 
-// Of so many channels a large tile has 128 pixels, a small one 16.
+// With so many channels a large tile has 128 pixels, a small one 16.
 TEST_F(DeviceFramesTest, AConvolutionTakesTheTilesThatWereMeasured) {
   const auto blocks = [&](int small_tiles_up_to, int rows) {
     ModelBuilder net;

@@ -32,7 +32,7 @@ Homography Shifted(double rows, double columns) {
   return homography;
 }
 
-// What a camera can do, and sometimes what none can.
+// Motions that a camera can make, and sometimes ones that none can.
 Homography RandomMotion(std::mt19937& random) {
   std::uniform_real_distribution<double> number(-1.0, 1.0);
   Homography homography = Shifted(3 * number(random), 3 * number(random));

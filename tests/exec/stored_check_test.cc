@@ -99,7 +99,7 @@ TEST_F(StoredChainTest, ASpoiledPixelIsFound) {
 
 TEST_F(StoredChainTest, WhatIsComputedFromASpoiledPixelIsFoundThroughMapsThatAreNotKept) {
   RunUnchanged({});
-  // Nothing is promised of the first map: a caller may leave out changes of the picture.
+  // Nothing is promised about the first map: a caller may leave out changes of the picture.
   Spoil(maps_[0], 5, 7, 1.0f);
   const std::optional<StoredPixel> fault = Fault();
   ASSERT_TRUE(fault);

@@ -11,7 +11,7 @@
 #include "tests/fuzz/target.h"
 #include "tests/testing/peak_memory.h"
 
-// What comes from files and peers, damaged: it is read or refused, and takes little memory.
+// Damaged bytes from files and peers: they are read or refused, and take little memory.
 
 namespace cacheinf::fuzz {
 

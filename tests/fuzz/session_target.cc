@@ -1,6 +1,6 @@
 // What a robot says to a server's session, message after message, each after its size in two bytes:
-// the session takes it or ends with a sentence. The first byte says what is said properly before:
-// nothing, a greeting, or also settings of either mode.
+// the session takes it or ends with a sentence. The first byte says what comes before, said
+// properly: nothing, a greeting, or also settings of either mode.
 
 #include <unistd.h>
 

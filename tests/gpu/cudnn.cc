@@ -103,7 +103,7 @@ class Call {
 constexpr int kFewRuns = 5;
 constexpr int kMoreRuns = 30;
 
-// Of one run, without the fixed cost of timing many.
+// The time of one run, without the fixed cost of timing many.
 template <typename Run>
 double Milliseconds(const Run& run) {
   const auto time = [&](int runs) {
@@ -118,7 +118,7 @@ double Milliseconds(const Run& run) {
   return std::max(0.0, time(kFewRuns + kMoreRuns) - few_ms) / kMoreRuns;
 }
 
-// Of all calls, one after another, as one CUDA graph.
+// The time of all calls, one after another, as one CUDA graph.
 double GraphMilliseconds(const std::vector<Call>& calls) {
   // The default stream cannot be captured. A stream guard would need a CUDA runtime to link with.
   const c10::cuda::CUDAStream before = c10::cuda::getCurrentCUDAStream();

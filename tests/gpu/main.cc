@@ -270,7 +270,7 @@ int PrintConvs(const Options& options) {
   return 0;
 }
 
-// Name, what the names of compiled kernels have of it, threads of a block, bytes of shared memory,
+// Prints: name, its form in names of compiled kernels, threads of a block, bytes of shared memory,
 // the least compute capability.
 void PrintKernel(const char* name, const char* mangled, int threads, size_t shared_bytes,
                  int least_capability) {

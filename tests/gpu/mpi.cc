@@ -78,8 +78,8 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Milliseconds there and back: from asking the device to make what is sent, until the device can
-  // use what arrived. Throws if that is not what the other rank sent.
+  // Milliseconds there and back: from asking the device to make the bytes to send, until the device
+  // can use those that arrived. Throws if these are not what the other rank sent.
   double RoundTrip(Way way, int round, size_t bytes) {
     const std::vector<unsigned char> pattern = Pattern(rank_, round, bytes);
     device_.CopyToDevice(stream_, source_.data(), pattern.data(), bytes);

@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// What frames take in which a rectangle, this share of the picture, changes.
+// The time of frames in which a rectangle, this share of the picture, changes.
 struct FrameTime {
   double active = 1.0;  // 1: whole frames
   std::string policy;   // "dense", "exact", "fixed"
@@ -21,7 +21,7 @@ struct FrameTime {
   int frames = 0;
 };
 
-// Times frames, each from its picture's way to the device to its answer's way back, for about
+// Times frames, each from sending its picture to the device to fetching its answer, for about
 // `seconds` a row. The first row is of whole frames.
 std::vector<FrameTime> TimeFrames(const Graph& graph, const Place& place, double seconds);
 

@@ -33,10 +33,10 @@
 
 // How surely and how soon a guard with default settings sees what `--check 1` sees: a detector
 // answers pictures through the cache, under settings that calibration may choose, and the guard
-// computes its samples. What is checked: of those runs that lose an F1 of at least .3 within 100
-// frames, or .1 within 400, the share in which the guard steps down by then. The power asked for is
-// .95, in 24 runs of each cause here and in 200 of the slow test; it is stated as the test's
-// property "power".
+// computes its samples. The test checks the guard's power: among runs that lose an F1 of at least
+// .3 within 100 frames, or .1 within 400, the share in which the guard steps down by then. It must
+// be .95, in 24 runs of each cause here and in 200 of the slow test; the test's property "power"
+// states it.
 
 namespace cacheinf {
 namespace {
@@ -55,7 +55,7 @@ int Draw(int low, int high, Random& random) {
   return std::uniform_int_distribution<>(low, high)(random);
 }
 
-// A box around every cell that is red, but not very: cells of full red give its maps their spread.
+// A box around every cell that is moderately red: cells of full red give its maps their spread.
 Graph Detector() {
   constexpr int kPatch = 4;
   ModelBuilder b;
@@ -158,7 +158,7 @@ void PaintPlain(int objects, Canvas& canvas) {
   for (int i = 0; i < objects; ++i) canvas.Fill(i, kCell, {100, 100, 100});
 }
 
-// Of two pixels each way, in every second half of 50 frames.
+// Objects of two pixels each way, visible in every second half of 50 frames.
 Scene SmallObjects(int plain, int small) {
   return [=](int frame, Canvas& canvas, Random&) {
     PaintPlain(plain, canvas);
@@ -186,7 +186,7 @@ Scene SlowObjects(int plain, int slow, int frames_plain) {
   };
 }
 
-// Each is one in half of all frames, by a step of brightness.
+// Each is an object in half of all frames, by a step of brightness.
 Scene UncertainBoxes(int plain, int uncertain) {
   return [=](int, Canvas& canvas, Random& random) {
     PaintPlain(plain, canvas);
@@ -326,7 +326,7 @@ TEST_F(PlantedCausesTest, TheGuardStepsDownOnAtMostOneOfTenThousandHealthyFrames
   CheckHealthy(10'000);
 }
 
-// Its answers are dense ones, whatever is planted.
+// Answers are dense ones, whatever is planted.
 TEST_F(PlantedCausesTest, UnderTheExactPolicyNothingIsLostAndNothingFound) {
   Use({.policy = Policy::kExact});
   for (const Cause& cause : Causes()) {

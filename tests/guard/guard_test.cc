@@ -37,7 +37,7 @@ class GuardTest : public ::testing::Test {
     return config;
   }
 
-  // What nobody should configure: no pixel ever counts as changed.
+  // Settings that nobody should use: no pixel ever counts as changed.
   static RobotConfig Frozen() {
     RobotConfig config = Demo();
     config.cache.geometry = CacheConfig::Geometry::kNone;

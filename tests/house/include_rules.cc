@@ -123,7 +123,7 @@ std::vector<Include> IncludesOf(const fs::path& file) {
   return includes;
 }
 
-// A file, as its path from the root, and what it includes.
+// Files, by their paths from the root, and what each includes.
 using Sources = std::map<std::string, std::vector<Include>>;
 
 Sources SourcesOf(const fs::path& root) {
@@ -169,7 +169,7 @@ bool HasRooms(const std::string& folder) {
   return folder == "sparse_ops" || folder == "common" || folder == "client";
 }
 
-// Of an include within a folder.
+// For an include within a folder.
 std::string WhatIsWrongBetweenRooms(const std::string& file, const std::string& included) {
   const std::string room = RoomOf(file);
   const std::string other = RoomOf(included);

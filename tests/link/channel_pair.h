@@ -109,9 +109,10 @@ struct ChannelPair {
   Channel server;
 };
 
+// "": it carries everything at once.
 inline LoopbackScript Shaped(const std::string& shape) {
   LoopbackScript script;
-  script.shape = ParseLinkShape(shape);
+  if (!shape.empty()) script.shape = ParseLinkShape(shape);
   return script;
 }
 

@@ -30,7 +30,8 @@ size_t RandomSize(std::mt19937& random) {
   return static_cast<size_t>(std::exp2(bits)) - 1;
 }
 
-// What was sent but not yet received. Checks that what arrives is what was sent.
+// Messages that were sent but not yet received. Checks that those that arrive are those that were
+// sent.
 class Expected {
  public:
   void Send(Channel& channel, Message message) {
@@ -348,7 +349,7 @@ TEST(ChannelTest, EstimatesWhatIsAcknowledgedAndNotWhatIsSent) {
   EXPECT_FALSE(statistics.bandwidth.has_value());
 }
 
-// Each end knows what it sends by the other's reports, and what it gets by the other's word.
+// Each end measures what it sends by the other's reports, and learns from the other what it gets.
 TEST(ChannelTest, BothEndsKnowBothWays) {
   LoopbackScript script = Shaped("93mbit,3ms");
   script.shape_back = ParseLinkShape("5mbit,3ms");
@@ -439,7 +440,7 @@ TEST(ChannelTest, WidensBeforeAnythingIsMeasured) {
   EXPECT_GE(pair.robot.statistics().credit, 65536);
 }
 
-// So much was sent beforehand that the link would be busy for seconds.
+// Before that, so much was sent that the link would be busy for seconds.
 TEST(ChannelTest, ACollapseIsSeenBeforeAnythingIsAcknowledged) {
   for (const bool collapses : {false, true}) {
     SCOPED_TRACE(collapses);

@@ -24,8 +24,8 @@ class RandomPackets {
 constexpr uint64_t kRobotSeed = 1;
 constexpr uint64_t kServerSeed = 2;
 
-// Sends and receives so many packets at the same time and compares what came. Empty if all is as
-// it should be; else what is not.
+// Sends and receives so many packets at the same time and compares what came. Empty if all is well;
+// else what is wrong.
 std::string Exchange(Link* link, int packets, uint64_t own_seed, uint64_t peer_seed);
 
 // Waits until the link has a fault, or 5 seconds.

@@ -128,7 +128,7 @@ TEST_F(LinkEstimateTest, WhatFollowsALateNoticeIsNotQuick) {
   EXPECT_NEAR(estimate_.bandwidth(now_ + milliseconds(122)).value(), 1500 / 60e-3, 5e3);
 }
 
-// Without a round trip nobody knows when they could have arrived.
+// Without a round trip it is unknown when they could have arrived.
 TEST_F(LinkEstimateTest, BytesWithPausesSayWhatALinkCanDoAtLeast) {
   for (int i = 0; i < 4; ++i) {
     estimate_.Sent(kChunk, i > 0, now_);

@@ -63,7 +63,7 @@ TEST(OnnxChoicesTest, CastsToNarrowerIntegersKeepTheLowBits) {
   EXPECT_THAT(cast(onnx::TensorProto::INT32), ElementsAre(-129, -1, 100, 200, 70000));
 }
 
-// Nothing is done to what is small enough anyway, so that a map of classes stays one.
+// Numbers that are small enough stay as they are, so that a map of classes stays one.
 TEST(OnnxChoicesTest, IndicesIntoAShortAxisFitNarrowIntegers) {
   for (const auto& [channels, kinds] :
        {std::pair(256, "argmax"), std::pair(257, "argmax subtract modulo add truncate")}) {
@@ -74,7 +74,7 @@ TEST(OnnxChoicesTest, IndicesIntoAShortAxisFitNarrowIntegers) {
   }
 }
 
-// What follows from an index is a fraction again, and is written as one.
+// A function of an index is a fraction again, and is written as one.
 TEST(OnnxChoicesTest, FunctionsOfIndicesGiveFractions) {
   OnnxModel model = OneInput({1, 3});
   model.Ints("k", {3}).Node("TopK", {"x", "k"}, {"", "i"});

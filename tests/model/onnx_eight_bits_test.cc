@@ -79,7 +79,7 @@ TEST(OnnxEightBitsTest, PairsAroundAConvolutionFoldIntoOneOperator) {
   EXPECT_EQ(NumbersOf(graph, {1.0f, -2.0f}), (std::vector<float>{126.0f, 25.0f, 2.5f, -1.5f}));
 }
 
-// What follows from the first operators decides over weights of any kind.
+// Nothing rounds the result, so it shows the weights' numbers.
 TEST(OnnxEightBitsTest, WeightsWithAnyZeroPointAndOfEitherTypeAreTheSameNumbers) {
   const auto run = [](int type, int zero) {
     QuantisedModel model({1, 1, 1, 1});
@@ -217,7 +217,7 @@ TEST(OnnxEightBitsTest, MovesOfMapsWorkOnWords) {
       "quantise quantise quant_max_pool quant_max_pool table concat resize_nearest dequantise");
 }
 
-// The whole of a network's numbers, where nothing folds.
+// All numbers of a network in which nothing folds.
 TEST(OnnxEightBitsTest, WhatCannotBeFoldedStaysFloatAndSaysWhy) {
   QuantisedModel model({1, 1, 3, 3});
   model.Weights().Round("x", "a");

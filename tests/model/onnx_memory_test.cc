@@ -42,7 +42,7 @@ std::string Varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// What a field that holds a message, a string, or packed numbers begins with.
+// The first bytes of a field that holds a message, a string, or packed numbers.
 std::string Head(int number, size_t length) {
   return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(length);
 }
@@ -73,8 +73,8 @@ Outcome Try(const std::string& bytes) {
   return {sentence, PeakMebibytes() - before};
 }
 
-// What importing the bytes says and takes, in a child process, so that its peak memory counts
-// alone.
+// The sentence and the memory of importing the bytes, in a child process, so that only its peak
+// counts.
 Outcome TryInChild(const std::string& bytes) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();

@@ -110,7 +110,7 @@ TEST(KnockTest, ASilentCrowdMakesNobodyWait) {
   EXPECT_LT(listener.descriptors().size(), 300U);
 }
 
-// As a server finds them that was stopped for a while.
+// As a server that was stopped for a while finds them.
 TEST(KnockTest, WhoKnockedLongAgoIsDroppedUnseen) {
   KnockListener listener;
   const std::string words = KnockOf(listener);

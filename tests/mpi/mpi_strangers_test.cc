@@ -44,7 +44,8 @@ struct Port {
   int number = 0;
 };
 
-// Of these programs that have the name server's file, or another folder, in their environment.
+// Ports of those of these programs that have the name server's file, or another folder, in their
+// environment.
 std::vector<Port> PortsOf(const std::set<std::string>& programs,
                           const std::string& in_environment) {
   std::map<std::string, std::string> program_of;  // by socket
@@ -93,8 +94,8 @@ Descriptor Visit(int port, const std::string& words) {
   return visitor;
 }
 
-// All that Open MPI and the programs that start it write to their temporary folder is in a folder
-// of the test.
+// Everything that Open MPI and the programs that start it write to their temporary folder is in a
+// folder of the test.
 class MpiStrangersTest : public ApartTest {
  protected:
   MpiStrangersTest() : before_(std::getenv("TMPDIR")), place_(folder_ / "tmp") {
@@ -239,7 +240,7 @@ TEST_F(MpiStrangersTest, AnotherUsersRobotSaysWhyItFindsNoServer) {
   EXPECT_EQ(connector.problem().find("root"), std::string::npos);
 }
 
-// Of those that this program started.
+// The processes that this program started.
 std::vector<pid_t> Children() {
   std::vector<pid_t> children;
   for (const auto& task : fs::directory_iterator("/proc/self/task")) {

@@ -1,4 +1,4 @@
-// Robot and server share the rows of networks with 8-bit maps, as they do those of floats.
+// Robot and server share rows of networks with 8-bit maps, as with floats.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
-// What a robot in mode remote does beside waiting for its server. It takes an answer that comes
-// while it computes a frame, which it has given up, itself. And it keeps its own results warm,
-// about once a second, so that the first frame without the server computes only what has changed
-// since. The robot's time passes when the test says so; the link takes its own.
+// What a robot in mode remote does beside waiting for its server. When it computes a frame itself
+// because it has given up on the server, it still takes the server's answer if that comes
+// meanwhile. And it keeps its own results warm, about once a second, so that the first frame
+// without the server computes only what has changed since. The robot's time passes when the test
+// says so; the link takes its own.
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,7 @@
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/quantised_networks.h"
 #include "tests/testing/refusal.h"
 
@@ -37,7 +39,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kDueAfter(100);
 constexpr milliseconds kFramePeriod(40);
-constexpr Rectangle kAll = {{0, kHeight}, {0, kWidth}};
+
+const Execution& Complete(FrameExecutor& executor) {
+  while (!executor.Step()) continue;
+  return executor.Commit();
+}
 
 class ExecutorTest : public FolderTest {
  protected:
@@ -54,24 +60,16 @@ class ExecutorTest : public FolderTest {
     return config;
   }
 
-  void Meet() {
-    while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
-  }
-
   // A frame in which a corner has changed.
-  void Begin(FrameExecutor::Time due, const Verdict& verdict = {}) {
-    clip_.Change(4, 4);
-    Meet();
-    const auto frame = clip_.decision().number;
-    executor_.Decide({.index = frame, .picture = clip_.picture(), .place = all_, .tensor = {}},
-                     verdict, due);
-    executor_.Begin();
+  void Begin(FrameExecutor& executor, FrameExecutor::Time due, const Verdict& verdict = {}) {
+    const int64_t frame = clip_.Change(4, 4).number;
+    while (!executor.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
+    executor.Decide({.index = frame, .picture = clip_.picture(), .place = all_, .tensor = {}},
+                    verdict, due);
+    executor.Begin();
   }
 
-  const Execution& Finish() {
-    while (!executor_.Step()) continue;
-    return executor_.Commit();
-  }
+  const Execution& Finish() { return Complete(executor_); }
 
   const int scale_;
   const Rectangle all_ = {{0, scale_* kHeight}, {0, scale_* kWidth}};
@@ -89,9 +87,9 @@ class LateAnswerTest : public ExecutorTest {
  protected:
   using ExecutorTest::ExecutorTest;
 
-  void Begin() { ExecutorTest::Begin(clock_.Now() + kDueAfter); }
+  void Begin() { ExecutorTest::Begin(executor_, clock_.Now() + kDueAfter); }
 
-  // Lets time pass until the robot waits for the server no longer.
+  // Lets time pass until the robot stops waiting for the server.
   void GiveUp() {
     while (executor_.last().decision == nullptr) {
       ASSERT_FALSE(executor_.Step());
@@ -105,7 +103,7 @@ class LateAnswerTest : public ExecutorTest {
     const auto before = received();
     server_.Hold(false);
     const auto end = link_clock_.Now() + std::chrono::seconds(20);
-    const uint64_t bytes = 4 * AnswerOf(executor_.outputs()).front().size();
+    const uint64_t bytes = 4 * OutputsOf(executor_.outputs()).front().size();
     while (received() < before + bytes && link_clock_.Now() < end) {
       std::this_thread::sleep_for(milliseconds(1));
     }
@@ -113,16 +111,8 @@ class LateAnswerTest : public ExecutorTest {
     std::this_thread::sleep_for(milliseconds(50));  // the message's end
   }
 
-  static OutputNumbers AnswerOf(const FrameOutputs& outputs) {
-    OutputNumbers numbers;
-    ReadOutputs(outputs, numbers);
-    return numbers;
-  }
-
   void ExpectDense() {
-    dense_.SetPicture(clip_.picture());
-    dense_.Run();
-    EXPECT_EQ(AnswerOf(executor_.outputs()), AnswerOf(dense_));
+    EXPECT_EQ(OutputsOf(executor_.outputs()), DenseOutputs(dense_, clip_.picture()));
   }
 
   ModelState dense_{model_};
@@ -146,14 +136,14 @@ TEST_F(LateAnswerTest, IsTheFramesAnswerAllTheSameIfItComesFirst) {
     EXPECT_TRUE(late.server.has_value());
     ExpectDense();
   }
-  // What was left of the robot's own frame is made up for.
+  // The robot makes up for what was left of its own frame.
   server_.Hold(true);
   Begin();
   EXPECT_EQ(Finish().kind, Plan::Kind::kLocal);
   ExpectDense();
 }
 
-// As a check reads them, of a frame that is only tracked.
+// As a check reads them for a frame that is only tracked.
 TEST_F(LateAnswerTest, ItsOutputsOutliveItsServer) {
   Begin();
   ASSERT_EQ(Finish().kind, Plan::Kind::kRemote);
@@ -174,12 +164,12 @@ class LateServerTest : public LateAnswerTest {
   // The link says when answers came.
   void Begin() {
     clock_.Advance(std::max(link_clock_.Now() - clock_.Now(), FrameExecutor::Time(0)));
-    ExecutorTest::Begin(clock_.Now());
+    ExecutorTest::Begin(executor_, clock_.Now());
   }
 };
 
 TEST_F(LateServerTest, GoesOnAsLongAsItIsEarlierThanTheRobotAlone) {
-  Meet();
+  while (!executor_.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
   server_.Hold(true);
   Begin();
   GiveUp();
@@ -193,17 +183,14 @@ TEST_F(LateServerTest, GoesOnAsLongAsItIsEarlierThanTheRobotAlone) {
 }
 
 // A robot that computes a quantised network, and a server that may compute what that was made of.
-class ServersModelTest : public FolderTest {
+class ServersModelTest : public ExecutorTest {
  protected:
   ServersModelTest() {
     WritePack(*MakeNetwork(ThreeQuantisedNetworks()[0], kHeight, kWidth), folder_ / "eight");
     WritePack(*MakeNetwork(TenNetworks()[0], kHeight, kWidth), folder_ / "floats");
     WritePack(*MakeNetwork(TenNetworks()[3], kHeight, kWidth), folder_ / "other");
-    config_.mode = RobotConfig::Mode::kRemote;
+    config_.cache = {};
     config_.model = folder_ / "eight";
-    config_.server.codec = "raw";
-    config_.server.slice_codec = SliceCodec::kRaw;
-    config_.server.wait_s = 30;
     config_.model_config.decoder.kind = HeadKind::kRaw;
   }
 
@@ -217,33 +204,18 @@ class ServersModelTest : public FolderTest {
 
   OutputNumbers Answer() {
     FrameExecutor executor(Load("eight"), config_, clock_, link_clock_, server_.connect());
-    executor.SetPlaceOfFrames(kAll);
-    clip_.Change(4, 4);
-    while (!executor.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
-    executor.Decide({.index = 0, .picture = clip_.picture(), .place = kAll, .tensor = {}}, {},
-                    FrameExecutor::kNever);
-    executor.Begin();
-    while (!executor.Step()) continue;
-    EXPECT_EQ(executor.Commit().kind, Plan::Kind::kRemote);
-    OutputNumbers numbers;
-    ReadOutputs(executor.outputs(), numbers);
-    return numbers;
+    executor.SetPlaceOfFrames(all_);
+    Begin(executor, FrameExecutor::kNever);
+    EXPECT_EQ(Complete(executor).kind, Plan::Kind::kRemote);
+    return OutputsOf(executor.outputs());
   }
 
   OutputNumbers DenseAnswerOf(const char* name) const {
     ModelState state(Load(name));
-    state.SetPicture(clip_.picture());
-    state.Run();
-    OutputNumbers numbers;
-    ReadOutputs(state, numbers);
-    return numbers;
+    return DenseOutputs(state, clip_.picture());
   }
 
-  RobotConfig config_;
-  SteadyClock link_clock_;
-  ManualClock clock_;
-  InProcessServer server_{folder_, link_clock_};
-  Clip clip_{kHeight, kWidth, /*step=*/0, 7};
+  RobotConfig config_ = Config();
 };
 
 TEST_F(ServersModelTest, IsTheRobotsUnlessAnotherIsNamed) {
@@ -261,7 +233,7 @@ TEST_F(ServersModelTest, MustGiveTheSameOutputs) {
             std::string::npos);
 }
 
-// Of a network that is split, with nothing kept, as `--mode split --server-mode dense` has it.
+// For a network that is split with nothing kept, as with `--mode split --server-mode dense`.
 TEST_F(ExecutorTest, RowsOfDenseFramesAreSharedUnderEveryPolicy) {
   for (const auto& [policy, stem] :
        {std::pair(CacheConfig::Policy::kExact, 1), std::pair(CacheConfig::Policy::kChange, 1),
@@ -277,14 +249,8 @@ TEST_F(ExecutorTest, RowsOfDenseFramesAreSharedUnderEveryPolicy) {
     executor.SetPlaceOfFrames(all_);
     int shared = 0;  // in a row
     for (int frame = 0; frame < 500 && shared < 5; ++frame) {
-      while (!executor.MeetServer()) std::this_thread::sleep_for(milliseconds(1));
-      const FrameDecision& next = clip_.Change(4, 4);
-      executor.Decide(
-          {.index = next.number, .picture = clip_.picture(), .place = all_, .tensor = {}}, {},
-          FrameExecutor::kNever);
-      executor.Begin();
-      while (!executor.Step()) continue;
-      const bool is_shared = executor.Commit().kind == Plan::Kind::kSplit;
+      Begin(executor, FrameExecutor::kNever);
+      const bool is_shared = Complete(executor).kind == Plan::Kind::kSplit;
       shared = is_shared ? shared + 1 : 0;
       if (executor.BeginRefresh(clip_.picture(), {})) {
         while (!executor.Step()) continue;
@@ -299,7 +265,7 @@ TEST_F(ExecutorTest, RowsOfDenseFramesAreSharedUnderEveryPolicy) {
 class StandbyTest : public ExecutorTest {
  protected:
   const Execution& Answer(const Verdict& verdict = {}) {
-    Begin(FrameExecutor::kNever, verdict);
+    Begin(executor_, FrameExecutor::kNever, verdict);
     bool is_done = false;
     for (int i = 0; i < 10 && !is_done; ++i) is_done = executor_.Step();
     clock_.Advance(answer_takes_);
@@ -339,9 +305,7 @@ TEST_F(StandbyTest, TheFirstFrameWithoutTheServerComputesWhatHasChanged) {
 }
 
 TEST_F(StandbyTest, AWaitForTheServerIsUsedToo) {
-  LoopbackScript script;
-  script.shape.delay = milliseconds(5);
-  server_.SetScript(script);
+  server_.SetDelay(milliseconds(5));
   stands_by_ = false;
   answer_takes_ = milliseconds(10);
   EXPECT_LE(ShareOfFirstAlone(), 0.5);

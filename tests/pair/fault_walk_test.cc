@@ -1,6 +1,6 @@
-// Robots and servers that die, stop, hang, or talk over a link that is black, narrow or mad. All of
-// it in one thread, on a clock that the test moves. Whatever happens, every frame is answered, with
-// the bits of a dense run, and the server is back soon after.
+// Robots and servers that die, stop, hang, or talk over a link that is black, narrow or mad.
+// Everything runs in one thread, on a clock that the test moves. Whatever happens, every frame is
+// answered, with the bits of a dense run, and the server is back soon after.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -26,7 +25,6 @@
 #include <vector>
 
 #include "client/frame_executor.h"
-#include "common/answer/outputs.h"
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -39,9 +37,11 @@
 #include "common/pair/session.h"
 #include "common/pair/slow_work.h"
 #include "common/plan/plan.h"
+#include "tests/link/loopback.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 
 namespace cacheinf::faults {
 namespace {
@@ -57,130 +57,23 @@ constexpr milliseconds kDeadline(90);
 constexpr milliseconds kDelay(2);
 constexpr double kUsualRate = 20e6 / 8;
 constexpr double kNarrowRate = 0.1e6 / 8;
-constexpr size_t kRoom = size_t{64} << 10;
 constexpr Rectangle kAll = {{0, kHeight}, {0, kWidth}};
-
-// What links to a server are like now.
-struct Weather {
-  double bytes_per_second = kUsualRate;
-  bool is_black = false;  // nothing moves
-  // Probabilities.
-  double flips = 0;
-  double loses = 0;
-  double duplicates = 0;
-  double reorders = 0;
-  int64_t packets = 0;  // that have moved
-  std::mt19937 random;
-
-  bool Happens(double probability) {
-    return probability > 0 && random() < probability * std::mt19937::max();
-  }
-};
-
-class Wire {
- public:
-  explicit Wire(Weather& weather) : weather_(weather) {}
-
-  class End final : public Link {
-   public:
-    End(std::shared_ptr<Wire> wire, size_t number) : wire_(std::move(wire)), number_(number) {}
-    ~End() override { wire_->has_left_[number_] = true; }
-
-    bool Send(std::span<const uint8_t> packet) override {
-      Way& way = wire_->to_[1 - number_];
-      if (way.waiting_bytes > kRoom) return false;
-      way.waiting.emplace_back(packet.begin(), packet.end());
-      way.waiting_bytes += packet.size();
-      return true;
-    }
-    bool Receive(std::vector<uint8_t>* packet) override {
-      Way& way = wire_->to_[number_];
-      if (wire_->is_cut_ || way.under_way.empty() || way.under_way.front().first > wire_->now_) {
-        return false;
-      }
-      *packet = std::move(way.under_way.front().second);
-      way.under_way.pop_front();
-      return true;
-    }
-    void Wait(Time /*at_most*/) override {}
-    std::string fault() const override {
-      if (wire_->is_cut_) return "the connection was lost";
-      const Way& way = wire_->to_[number_];
-      const bool is_over =
-          wire_->has_left_[1 - number_] && way.waiting.empty() && way.under_way.empty();
-      return is_over ? "the peer has left" : "";
-    }
-
-   private:
-    const std::shared_ptr<Wire> wire_;
-    const size_t number_;
-  };
-
-  void Cut() { is_cut_ = true; }
-
-  void Pass(Time now) {
-    now_ = now;
-    if (weather_.is_black) return;
-    for (Way& way : to_) {
-      way.budget = way.waiting.empty()
-                       ? 0
-                       : way.budget + weather_.bytes_per_second * Milliseconds(kTick) / 1e3;
-      while (!way.waiting.empty() &&
-             way.budget >= static_cast<double>(way.waiting.front().size())) {
-        std::vector<uint8_t> packet = std::move(way.waiting.front());
-        way.waiting.pop_front();
-        way.waiting_bytes -= packet.size();
-        way.budget -= static_cast<double>(packet.size());
-        Carry(way, std::move(packet));
-      }
-    }
-  }
-
- private:
-  struct Way {
-    std::deque<std::vector<uint8_t>> waiting;
-    size_t waiting_bytes = 0;
-    double budget = 0;
-    std::deque<std::pair<Time, std::vector<uint8_t>>> under_way;
-  };
-
-  void Carry(Way& way, std::vector<uint8_t> packet) {
-    ++weather_.packets;
-    if (weather_.Happens(weather_.loses)) return;
-    if (weather_.Happens(weather_.flips)) {
-      packet[weather_.random() % packet.size()] ^= static_cast<uint8_t>(1 << weather_.random() % 8);
-    }
-    if (weather_.Happens(weather_.duplicates)) way.under_way.emplace_back(now_ + kDelay, packet);
-    way.under_way.emplace_back(now_ + kDelay, std::move(packet));
-    const size_t count = way.under_way.size();
-    if (count > 1 && weather_.Happens(weather_.reorders)) {
-      way.under_way[count - 1].second.swap(way.under_way[count - 2].second);
-    }
-  }
-
-  Weather& weather_;
-  Time now_{};
-  bool is_cut_ = false;
-  bool has_left_[2] = {false, false};
-  Way to_[2];  // each end
-};
 
 class Server {
  public:
   Server(fs::path folder, const ManualClock& clock, uint32_t seed)
       : folder_(std::move(folder)), clock_(clock) {
-    weather.random.seed(seed);
+    weather.script.shape = {{{std::chrono::hours(1), kUsualRate}}, kDelay};
+    weather.script.seed = seed;
     Start();
   }
 
   ConnectToServer door() {
     return [this]() -> std::unique_ptr<Link> {
-      if (!store_ || is_stopped || weather.is_black) return nullptr;
-      const auto wire = std::make_shared<Wire>(weather);
-      wires_.push_back(wire);
-      ++connections;
-      knocking_.push_back(std::make_unique<Wire::End>(wire, 1));
-      return std::make_unique<Wire::End>(wire, 0);
+      if (!store_ || is_stopped || weather.is_held[0]) return nullptr;
+      auto [robot, server] = MakeLoopback(weather, clock_);
+      knocking_.push_back(std::move(server));
+      return std::move(robot);
     };
   }
 
@@ -191,14 +84,10 @@ class Server {
     });
   }
   void Die() {
-    CutAll();
+    weather.CutAll();
     guests_.clear();
     knocking_.clear();
     store_.reset();
-  }
-  void CutAll() {
-    for (const auto& wire : wires_) wire->Cut();
-    wires_.clear();
   }
 
   // Leaves no model, or nothing but damaged ones.
@@ -212,7 +101,7 @@ class Server {
     }
   }
 
-  // To what keeps files by their age, the wall clock has jumped.
+  // Makes the wall clock seem to have jumped, for code that keeps files by their age.
   void JumpInTime(std::chrono::hours by) const {
     for (const auto& entry : fs::directory_iterator(folder_)) {
       fs::last_write_time(entry.path(), fs::last_write_time(entry.path()) - by);
@@ -220,8 +109,6 @@ class Server {
   }
 
   void Tick() {
-    const Time now = clock_.Now();
-    for (const auto& wire : wires_) wire->Pass(now);
     if (!store_ || is_stopped) return;
     for (Guest& guest : guests_) guest.channel.Pump();
     if (is_hung) return;
@@ -238,14 +125,12 @@ class Server {
       return guest.session.is_over() &&
              (guest.channel.IsFlushed() || !guest.channel.fault().empty());
     });
-    std::erase_if(wires_, [](const auto& wire) { return wire.use_count() == 1; });
   }
 
-  Weather weather;
+  LoopbackWeather weather;
   bool is_stopped = false;
   bool is_hung = false;       // the thread that computes
   bool lacks_memory = false;  // for any other robot
-  int connections = 0;        // so far
 
  private:
   struct Guest {
@@ -260,7 +145,6 @@ class Server {
   std::optional<ModelStore> store_;
   SlowWork slow_work_;
   std::list<Guest> guests_;
-  std::vector<std::shared_ptr<Wire>> wires_;
   std::vector<std::unique_ptr<Link>> knocking_;
 };
 
@@ -280,11 +164,11 @@ class World {
     StartRobot();
   }
   ~World() {
-    for (Server& server : servers_) server.CutAll();
+    for (Server& server : servers_) server.weather.CutAll();
   }
 
   void StartRobot() { robots_.push_back(std::make_unique<Robot>(*this, random_())); }
-  // The last one, also in the middle of a frame.
+  // Kills the last robot, also in the middle of a frame.
   void KillRobot() {
     const auto last = std::find_if(robots_.rbegin(), robots_.rend(),
                                    [](const auto& robot) { return !robot->is_killed; });
@@ -312,7 +196,7 @@ class World {
     begin_ = std::move(begin);
   }
 
-  // Which server it is that has faults; at first the first.
+  // Which server has faults; at first the first one.
   void Befall(size_t number) { number_ = number; }
   Server& server() { return *std::next(servers_.begin(), static_cast<long>(number_)); }
   const std::vector<Answered>& answered() const { return answered_; }
@@ -372,13 +256,8 @@ class World {
     }
     const Execution& done = executor.Commit();
     if (counts) answered_.push_back({began, clock_.Now() - began, done.server.has_value()});
-    dense_.SetPicture(robot.clip.picture());
-    dense_.Run();
-    OutputNumbers expected;
-    OutputNumbers actual;
-    ReadOutputs(dense_, expected);
-    ReadOutputs(executor.outputs(), actual);
-    ASSERT_EQ(actual, expected) << "frame " << robot.clip.decision().number;
+    ASSERT_EQ(OutputsOf(executor.outputs()), DenseOutputs(dense_, robot.clip.picture()))
+        << "frame " << robot.clip.decision().number;
   }
 
   const Plan::Kind plan_;
@@ -417,16 +296,10 @@ struct Fault {
   milliseconds most;
 };
 
-Fault WeatherFault(const char* name, const std::function<void(Weather&, bool)>& set,
-                   milliseconds least, milliseconds most) {
-  return {name, [set](World& world) { set(world.server().weather, true); },
-          [set](World& world) { set(world.server().weather, false); }, least, most};
-}
-
-Fault Mad(const char* name, double Weather::*probability) {
-  return WeatherFault(
-      name, [probability](Weather& weather, bool is_on) { weather.*probability = is_on ? .2 : 0; },
-      milliseconds(100), milliseconds(400));
+Fault Mad(const char* name, double LoopbackScript::*probability) {
+  return {name, [probability](World& world) { world.server().weather.script.*probability = .2; },
+          [probability](World& world) { world.server().weather.script.*probability = 0; },
+          milliseconds(100), milliseconds(400)};
 }
 
 const std::vector<Fault>& Faults() {
@@ -438,19 +311,16 @@ const std::vector<Fault>& Faults() {
        milliseconds(4000)},
       {"ServerHangs", [](World& world) { world.server().is_hung = true; },
        [](World& world) { world.server().is_hung = false; }, milliseconds(100), milliseconds(5000)},
-      WeatherFault(
-          "Black", [](Weather& weather, bool is_on) { weather.is_black = is_on; },
-          milliseconds(5000), milliseconds(5000)),
-      WeatherFault(
-          "Narrow",
-          [](Weather& weather, bool is_on) {
-            weather.bytes_per_second = is_on ? kNarrowRate : kUsualRate;
-          },
-          milliseconds(5000), milliseconds(5000)),
-      Mad("Flips", &Weather::flips),
-      Mad("Loses", &Weather::loses),
-      Mad("Duplicates", &Weather::duplicates),
-      Mad("Reorders", &Weather::reorders),
+      {"Black", [](World& world) { world.server().weather.Hold(true); },
+       [](World& world) { world.server().weather.Hold(false); }, milliseconds(5000),
+       milliseconds(5000)},
+      {"Narrow", [](World& world) { world.server().weather.bytes_per_second = kNarrowRate; },
+       [](World& world) { world.server().weather.bytes_per_second = kUsualRate; },
+       milliseconds(5000), milliseconds(5000)},
+      Mad("Flips", &LoopbackScript::corruption),
+      Mad("Loses", &LoopbackScript::loss),
+      Mad("Duplicates", &LoopbackScript::duplication),
+      Mad("Reorders", &LoopbackScript::reordering),
       {"ModelIsGone",
        [](World& world) {
          world.server().Die();
@@ -528,7 +398,7 @@ class FaultWalk : public FolderTest, public testing::WithParamInterface<Fault> {
     const Time is_well_at = world.now() + seconds(2);
     world.Run(seconds(5));
     if (std::string(fault.name) == "Narrow") {
-      EXPECT_EQ(world.server().connections, 1) << "the pair stays connected";
+      EXPECT_EQ(world.server().weather.links, 1) << "the pair stays connected";
     }
     for (const Answered& frame : world.answered()) {
       const bool is_before = frame.began > seconds(1) && frame.began + kPeriod < *begun_at;
@@ -565,7 +435,7 @@ constexpr auto kName = [](const auto& info) { return std::string(info.param.name
 INSTANTIATE_TEST_SUITE_P(Of, FaultWalk, testing::ValuesIn(Faults()), kName);
 INSTANTIATE_TEST_SUITE_P(Of, SlowFaultWalk, testing::ValuesIn(Faults()), kName);
 
-// Faults of any kind, one after the other, each befalling one of two servers.
+// Faults of any kind, one after the other; each befalls one of two servers.
 class LongWalk : public FolderTest {
  protected:
   LongWalk() { SetLogLevel(LogLevel::kError); }
@@ -647,17 +517,17 @@ class FlappingTest : public FolderTest {
     Server& server = world.server();
     const size_t before = world.answered().size();
     for (int i = 0; i < 15; ++i) {
-      server.weather.is_black = true;
-      if (is_told) server.CutAll();
+      server.weather.Hold(true);
+      if (is_told) server.weather.CutAll();
       world.Run(seconds(2));
-      server.weather.is_black = !comes_back;
+      server.weather.Hold(!comes_back);
       world.Run(seconds(2));
     }
     const auto is_late = [](const Answered& frame) { return frame.took > kDeadline + 2 * kTick; };
     const auto frames = std::span(world.answered()).subspan(before);
     EXPECT_GT(frames.size(), 400u);
     const int64_t late = std::ranges::count_if(frames, is_late);
-    server.weather.is_black = false;
+    server.weather.Hold(false);
     world.Run(seconds(25));
     EXPECT_TRUE(world.answered().back().is_served) << "it is trusted again";
     return late;

@@ -1,4 +1,4 @@
-// Read this first: what a guard finds of answers that a server had a part in. Robot and server are
+// Read this first: what a guard finds in answers that a server had a part in. Robot and server are
 // in this process; the robot's clock stands still. Each fault costs an agreement of at
 // least .3, and the guard must report it within 200 frames; without a fault it must report nothing.
 
@@ -51,8 +51,8 @@ constexpr int kFrames = 200;         // within which faults are found
 constexpr int kHealthyFrames = 120;  // in which nothing is
 constexpr double kCost = 0.3;
 
-// Puts the graph's weights with the wrong sign in one of its layers where a server looks for the
-// model that robots bring.
+// Puts the graph, with one layer's weights of the wrong sign, where a server looks for the model
+// that robots bring.
 void PutOtherModel(Graph graph, const std::filesystem::path& store) {
   const MappedFile brought = PackForServers(graph);
   const std::string name = fmt::format(
@@ -109,7 +109,7 @@ class GuardedRobot {
   }
 
   Guard& guard() { return guard_; }
-  // What answers by this plan lost against dense ones, in mIoU over all frames.
+  // How much answers by this plan lost against dense ones, in mIoU over all frames.
   double Loss(const Plan& plan) { return 1 - agreement_[ToText(plan)].MeanIou().value_or(1); }
 
  private:
@@ -165,7 +165,7 @@ class GuardOfPlansTest : public FolderTest {
   // Each side computes half of the rows.
   static Plan Split() { return {.kind = Plan::Kind::kSplit, .cuts = {{-1, 500}}}; }
 
-  // With these settings, what the tracker says is all that tells what has changed.
+  // With these settings only the tracker tells what has changed.
   void TrustTheTracker() {
     config_.source += ",moving=0";
     config_.cache.geometry = CacheConfig::Geometry::kCanvas;
@@ -293,7 +293,8 @@ TEST_F(HealthyPlansTest, InModeCacheinfNothingIsReported) {
   ExpectNothing({Plan(), Remote("video"), Remote("raw", /*keeps=*/true), Split()});
 }
 
-// With a tracker that follows, settings are right that make a robot without one see no change.
+// With a tracker that follows, settings are right under which a robot without one would see no
+// change.
 TEST_F(HealthyPlansTest, ATrackerThatFollowsIsNoFault) {
   TrustTheTracker();
   ExpectNothing({Split()});

@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <span>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,7 +18,7 @@
 #include "common/link/link.h"
 #include "common/pair/server_connection.h"
 #include "server/server.h"
-#include "tests/link/loopback.h"
+#include "tests/pair/in_process_server.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -31,30 +28,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// An end whose peer has proven its key, and that nothing passes once it is silent.
-class KeyedLink final : public Link {
- public:
-  KeyedLink(std::unique_ptr<Link> link, std::string key, const std::atomic<bool>& is_silent)
-      : link_(std::move(link)), key_(std::move(key)), is_silent_(is_silent) {}
-  Peer peer() const override { return {.key = key_}; }
-  bool Send(std::span<const uint8_t> packet) override { return is_silent_ || link_->Send(packet); }
-  bool Receive(std::vector<uint8_t>* packet) override {
-    return !is_silent_ && link_->Receive(packet);
-  }
-  void Wait(std::chrono::nanoseconds at_most) override { link_->Wait(at_most); }
-  std::string fault() const override { return link_->fault(); }
-
- private:
-  const std::unique_ptr<Link> link_;
-  const std::string key_;
-  const std::atomic<bool>& is_silent_;
-};
-
 class GuestsTest : public FolderTest {
  protected:
   struct Robot {
     Robot(std::unique_ptr<Link> link, const Clock& clock, uint64_t token, const MappedFile& model)
-        : channel(std::make_unique<KeyedLink>(std::move(link), "", is_silent), clock),
+        : channel(std::move(link), clock),
           connection(channel, {.robot = "rover", .token = token}, model) {
       channel.StartPumping();
       message::Settings settings;
@@ -67,7 +45,7 @@ class GuestsTest : public FolderTest {
       return connection.is_ready();
     }
 
-    // Why it is no more, after a while that is shorter than any patience.
+    // Why it has ended, after a while that is shorter than any patience.
     std::string Fate() {
       Hear(300, [] { return false; });
       return connection.fault();
@@ -82,54 +60,20 @@ class GuestsTest : public FolderTest {
       (void)connection.Receive();
     }
 
-    std::atomic<bool> is_silent = false;
     Channel channel;
     ServerConnection connection;
   };
 
-  void SetUp() override {
-    config_.threads = 1;
-    config_.models = folder_ / "served";
-    thread_ = std::thread([this] {
-      ServeRobots([this] { return Accept(); }, config_, clock_, [this] { return is_over_.load(); });
-    });
-  }
-  void TearDown() override {
-    is_over_ = true;
-    thread_.join();
-  }
-
   std::unique_ptr<Robot> Come(const std::string& key, uint64_t token) {
-    auto [robot, server] = MakeLoopback({}, clock_);
-    {
-      const std::lock_guard lock(mutex_);
-      arriving_.push_back(std::make_unique<KeyedLink>(std::move(server), key, kNever));
-    }
-    return std::make_unique<Robot>(std::move(robot), clock_, token, pack_);
+    if (!server_) server_.emplace(folder_, clock_, config_);
+    return std::make_unique<Robot>(server_->Connect(key), clock_, token, pack_);
   }
 
-  std::unique_ptr<Link> Accept() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!arriving_.empty()) {
-        std::unique_ptr<Link> link = std::move(arriving_.front());
-        arriving_.pop_front();
-        return link;
-      }
-    }
-    std::this_thread::sleep_for(milliseconds(1));
-    return nullptr;
-  }
-
-  static constexpr std::atomic<bool> kNever = false;
   const SteadyClock clock_{};
   const std::shared_ptr<const Graph> graph_ = MakeNetwork(TenNetworks().front(), kHeight, kWidth);
   const MappedFile pack_ = PackForServers(*graph_);
   ServerConfig config_;
-  std::mutex mutex_;
-  std::deque<std::unique_ptr<Link>> arriving_;
-  std::atomic<bool> is_over_ = false;
-  std::thread thread_;
+  std::optional<InProcessServer> server_;
 };
 
 TEST_F(GuestsTest, ARobotThatComesAgainEvictsWhatIsLeftOfIt) {
@@ -148,30 +92,23 @@ TEST_F(GuestsTest, NobodyElseEvictsARobot) {
   others.push_back(Come("arm", 8));  // of another process
   others.push_back(Come("leg", 7));  // a stranger who has heard the token
   others.push_back(Come("", 7));     // or one without any key
-  others.push_back(Come("arm", 0));  // of a release that says none, twice
+  others.push_back(Come("arm", 0));  // of a release without tokens, twice
   others.push_back(Come("arm", 0));
   for (const auto& other : others) EXPECT_TRUE(other->IsServed()) << other->connection.fault();
   EXPECT_EQ(robot->Fate(), "");
   for (const auto& other : others) EXPECT_EQ(other->Fate(), "");
 }
 
-// What its key may take is for one robot.
-class SmallGuestsTest : public GuestsTest {
- protected:
-  SmallGuestsTest() {
-    const double bytes =
-        2.0 * static_cast<double>(pack_.size) +
-        2.0 * sizeof(float) * static_cast<double>(MakeLayout(*graph_, {}, Keep::kAll).arena_floats);
-    config_.robot_memory_mb = 1.5 * bytes / (1 << 20);
-  }
-};
-
-TEST_F(SmallGuestsTest, WhatAnEvictedRobotTookIsFreeForItsSuccessor) {
+TEST_F(GuestsTest, WhatAnEvictedRobotTookIsFreeForItsSuccessor) {
+  const double bytes =
+      2.0 * static_cast<double>(pack_.size) +
+      2.0 * sizeof(float) * static_cast<double>(MakeLayout(*graph_, {}, Keep::kAll).arena_floats);
+  config_.robot_memory_mb = 1.5 * bytes / (1 << 20);  // for one robot
   std::vector<std::unique_ptr<Robot>> robots;
   for (int i = 0; i < 5; ++i) {
     robots.push_back(Come("arm", 7));
     ASSERT_TRUE(robots.back()->IsServed()) << robots.back()->connection.fault();
-    robots.back()->is_silent = i < 4;
+    if (i < 4) server_->Kill(/*is_told=*/false);
   }
   const auto other = Come("arm", 8);
   EXPECT_FALSE(other->IsServed());

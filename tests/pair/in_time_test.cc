@@ -109,8 +109,8 @@ class InTimeTest : public FolderTest {
 
   const Answered& last() { return answered_[last_]; }
 
-  // Kills the link `kills` times while a frame is under way or none is. Returns what share of a
-  // dense run the first answer after a kill takes in the median.
+  // Kills the link `kills` times while a frame is under way or none is. Returns the median share of
+  // a dense run that the first answer after a kill takes.
   double Kill(int kills) {
     std::optional<Robot> robot;
     std::mt19937 random(1);
@@ -118,7 +118,7 @@ class InTimeTest : public FolderTest {
     int64_t first_in_time = 0;
     int64_t dropped_before = 0;
     for (int kill = 0; kill < kills; ++kill) {
-      // One whose link comes and goes waits for longer and longer before it trusts it.
+      // A robot with a link that comes and goes waits longer and longer before it trusts the link.
       if (kill % 2 == 0) robot.emplace(model_, Config(), clock_, server_.connect());
       for (int served = 0, frames = 0; served < 6; ++frames) {
         if (frames == 1000) throw std::runtime_error("no server comes back");
@@ -144,7 +144,7 @@ class InTimeTest : public FolderTest {
     }
     // A robot that begins has no answer to move yet.
     const int64_t too_early = loop_.dropped() - dropped_before;
-    // What this machine does besides may cost a frame its answer or its time.
+    // Other work on this machine may cost a frame its answer or its time.
     const int64_t unanswered = answered_.rbegin()->first - first_in_time + 1 - count - too_early;
     EXPECT_LE(unanswered, queue_.count().dropped);
     EXPECT_LE(unanswered, count / 10);
@@ -197,7 +197,7 @@ class TickingClock final : public Clock {
   std::atomic<Time> delivered_until_ = Time(0);
 };
 
-// Tells the same time, and lets none pass.
+// Tells the same time, but lets none pass.
 class OtherClock final : public Clock {
  public:
   explicit OtherClock(const TickingClock& clock) : clock_(clock) {}
@@ -297,7 +297,7 @@ TEST_F(FrameLoopTest, ANetworkOfFourDeadlinesLeavesNoFrameWithoutAnAnswerInTime)
   EXPECT_EQ(queue_->count().dropped, 0);
   EXPECT_GT(overtaken, 0);
   EXPECT_EQ(computed + overtaken + loop.dropped(), kFrames);
-  // Those that came while the first was computed have nothing that could be moved.
+  // For frames that came while the first was computed, there is no answer to move.
   for (int64_t i = *first_computed + 10; i < kFrames; ++i) {
     ASSERT_TRUE(first.contains(i)) << "frame " << i;
     EXPECT_LE(first.at(i), Time(kShort)) << "frame " << i;

@@ -18,7 +18,7 @@
 namespace cacheinf {
 namespace {
 
-// Of a later release.
+// A backend of a later release.
 struct NewerBackend : ForwardingBackend {
   NewerBackend() : ForwardingBackend(std::make_unique<CpuBackend>()) {}
   std::string Arithmetic() const override { return "exact FP32, arithmetic 2"; }

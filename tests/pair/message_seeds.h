@@ -9,7 +9,7 @@
 
 #include "common/pair/messages.h"
 
-// Good messages of every kind, as bytes, of which the first says the kind.
+// Good messages of every kind, as bytes; the first byte says the kind.
 
 namespace cacheinf::message {
 

@@ -34,7 +34,8 @@ TEST(MessagesTest, WhatIsReadIsWhatWasWritten) {
 }
 
 // A robot and a server of different releases must understand each other: if this fails, raise
-// kWire.newest, unless all that has gone is a key of the configuration that travels as JSON.
+// kWire.newest, unless the only change is that a key of the configuration, which travels as JSON,
+// has gone.
 TEST(MessagesTest, BytesAreThoseOfTheWiresNewestVersion) {
   EXPECT_EQ(kWire.newest, 9u);
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -47,7 +48,7 @@ TEST(MessagesTest, BytesAreThoseOfTheWiresNewestVersion) {
 TEST(MessagesTest, AGreetingOfTheVersionBeforeIsRead) {
   Hello hello = {.speaks = {8, 8}, .model = {17, 4096}, .robot = "rover", .token = 5};
   const std::vector<uint8_t> bytes = Encode(hello);
-  // As programs wrote it that spoke version 8 alone.
+  // As programs that spoke only version 8 wrote it.
   const std::string as_before = std::string("\x8\0\0\0\5\0\0\0", 8) + "0.1.0" +
                                 std::string("\x11\0\0\0\0\0\0\0\0\x10\0\0\0\0\0\0", 16) +
                                 std::string("\5\0\0\0", 4) + "rover";

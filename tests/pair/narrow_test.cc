@@ -85,7 +85,7 @@ TEST_F(NarrowTest, ARobotOfTheReleaseBeforeBringsAllOfTheModel) {
   EXPECT_GT(world.channels().robot.statistics().sent.payload, world.pack().size);
 }
 
-// As the robot's own channel says it, from frame to frame.
+// The bandwidth is what the robot's own channel reports, from frame to frame.
 TEST_F(NarrowTest, APlanThatReliesOnTheLinkIsLeftWhenItCollapses) {
   constexpr milliseconds kPeriod(50);
   constexpr seconds kCollapse(2);
@@ -137,7 +137,7 @@ class HalfModelTest : public SessionTest {
     const MappedFile pack = PackForServers(graph);
     const auto* const begin = reinterpret_cast<const uint8_t*>(pack.data.get());
     bytes_.assign(begin, begin + pack.size);
-    return {PackChecksum({pack.data.get(), pack.size}), pack.size};
+    return FingerprintOf(pack);
   }
   ModelStore MakeStore() const {
     return ModelStore(folder_, [] { return std::make_unique<CpuBackend>(); });

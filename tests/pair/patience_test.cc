@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using Time = Patience::Time;
 using Alone = Patience::Alone;
 
-// A robot that takes a frame every so often as it answers, in exact times.
+// A robot that takes a frame as often as it answers, in exact times.
 class PatienceTest : public testing::Test {
  protected:
   struct Frame {
@@ -23,7 +23,7 @@ class PatienceTest : public testing::Test {
     milliseconds latency{};
   };
 
-  // Answers a frame whose server would take so long; nothing: it never answers.
+  // Answers a frame for which the server would take so long; nothing: it never answers.
   Frame Answer(std::optional<milliseconds> server) {
     const Time begin = now_;
     const Time due = has_deadline_ ? begin + deadline_ : Patience::kNever;

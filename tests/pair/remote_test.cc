@@ -1,5 +1,5 @@
 // Mode remote over a link within the process, on a clock that stands still between steps: what the
-// server computes of the pictures that it receives.
+// server computes from the pictures that it receives.
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "common/backend/forwarding_backend.h"
 #include "common/backend/host/cpu_backend.h"
 #include "common/codec/slice_codec.h"
 #include "common/exec/slice.h"
@@ -27,9 +25,11 @@
 #include "common/pair/session.h"
 #include "tests/link/channel_pair.h"
 #include "tests/pair/busy_clock.h"
+#include "tests/pair/guest.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 
 namespace cacheinf {
@@ -38,76 +38,33 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// A robot, and the session that serves it.
-struct Guest {
-  Guest(const LoopbackScript& script, ModelStore& store, SlowWork& slow_work, const Graph& graph,
-        const message::Settings& settings, const std::string& codec,
-        RemoteServer::OnPicture on_picture = {}, const SlowSide::Nap& server_nap = {})
-      : channels(script),
-        server_side(channels.clock, server_nap),
-        session(channels.server, store, slow_work, server_side.clock(),
-                {.on_picture = std::move(on_picture)}),
-        connection(channels.robot, {.robot = "rover"}, PackForServers(graph)),
-        robot(connection, graph, channels.clock, settings, ParsePictureCodec(codec)) {
-    while (!robot.IsReady()) {
-      session.Advance();
-      channels.RunFor(std::chrono::microseconds(100));
-      // Then another thread prepares the model, in its own time.
-      const bool is_quiet = channels.robot.IsFlushed() && channels.server.IsFlushed();
-      if (is_quiet) std::this_thread::sleep_for(milliseconds(1));
-    }
-  }
-
-  void Begin(Clip& clip, const Rectangle& place) {
-    clip.Next();
-    robot.Begin(clip.picture(), place, clip.decision().number);
-  }
-
-  ChannelPair channels;
-  SlowSide server_side;
-  Session session;
-  ServerConnection connection;
-  RemoteRobot robot;
-};
-
-// Hears of every operator before it runs.
-struct HeardBackend : ForwardingBackend {
-  explicit HeardBackend(std::function<void()> on_run)
-      : ForwardingBackend(std::make_unique<CpuBackend>()), on_run(std::move(on_run)) {}
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           Range rows) override {
-    on_run();
-    ForwardingBackend::Run(handle, inputs, outputs, rows);
-  }
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           PixelSets& sets, const PixelRunArgs& args) override {
-    on_run();
-    ForwardingBackend::Run(handle, inputs, outputs, sets, args);
-  }
-  const std::function<void()> on_run;
-};
-
 class RemoteTest : public FolderTest {
  protected:
   message::Settings Settings() const {
-    message::Settings settings;
-    settings.mode = message::Settings::Mode::kRemote;
-    settings.shared.cache.policy = CacheConfig::Policy::kExact;
+    message::Settings settings = RemoteSettings();
     settings.shared.cache.geometry = geometry_;
     settings.shared.most_scores = most_scores_;
-    settings.shared.slice_codec = SliceCodec::kRaw;
     return settings;
   }
 
   // Connects robot and server until frames may be sent.
   void Meet(const std::string& codec, const std::string& shape = "") {
-    guest_.emplace(
-        shape.empty() ? LoopbackScript() : Shaped(shape), store_, slow_work_, *graph_, Settings(),
-        codec,
-        [this](int64_t frame, const PictureView&, const PictureSpec&) {
-          decoded_.push_back(frame);
-        },
-        server_nap_);
+    const auto note = [this](int64_t frame, const PictureView&, const PictureSpec&) {
+      decoded_.push_back(frame);
+    };
+    guest_.emplace(store_, slow_work_, *graph_, Settings(), codec,
+                   Session::Options{.on_picture = note}, Shaped(shape), server_nap_);
+    GetReady(*guest_);
+  }
+
+  static void GetReady(Guest& guest) {
+    while (!guest.robot.IsReady()) {
+      guest.session.Advance();
+      guest.channels.RunFor(std::chrono::microseconds(100));
+      // Then another thread prepares the model, in its own time.
+      const bool is_quiet = guest.channels.robot.IsFlushed() && guest.channels.server.IsFlushed();
+      if (is_quiet) std::this_thread::sleep_for(milliseconds(1));
+    }
   }
 
   void Turn() {
@@ -121,7 +78,7 @@ class RemoteTest : public FolderTest {
     while (at_most-- > 0 && guest_->session.Advance()) continue;
   }
 
-  void Begin() { guest_->Begin(clip_, place_); }
+  void Begin() { guest_->Begin(place_); }
 
   bool Compute(nanoseconds give_up_at = nanoseconds::max()) {
     Begin();
@@ -143,17 +100,9 @@ class RemoteTest : public FolderTest {
     is_server_busy_ = false;
   }
 
-  OutputNumbers Answered() const {
-    OutputNumbers numbers;
-    ReadOutputs(guest_->robot.outputs(), numbers);
-    return numbers;
-  }
+  OutputNumbers Answered() const { return OutputsOf(guest_->robot.outputs()); }
 
-  OutputNumbers Dense() {
-    dense_.SetPicture(clip_.picture());
-    dense_.Run();
-    return Outputs(dense_);
-  }
+  OutputNumbers Dense() { return DenseOutputs(dense_, guest_->clip.picture()); }
 
   void ExpectDenseAnswer() { EXPECT_EQ(Dense(), Answered()); }
 
@@ -171,7 +120,6 @@ class RemoteTest : public FolderTest {
                       });
                     }};
   ModelState dense_{model_};
-  Clip clip_{kHeight, kWidth, 0, 7};
   SlowWork slow_work_;
   std::optional<Guest> guest_;
   SlowSide::Nap server_nap_;
@@ -276,10 +224,11 @@ TEST_F(RemoteTest, RobotsTakeTurnsByTheStage) {
   const size_t stages = shallow->operators.size();  // each is an operator here
   ASSERT_LT(stages + 10, graph_->operators.size());
   Meet("raw");
-  Guest quick(LoopbackScript(), store_, slow_work_, *shallow, Settings(), "raw");
+  Guest quick(store_, slow_work_, *shallow);
+  quick.clip = Clip(kHeight, kWidth, /*step=*/0, 8);
+  GetReady(quick);
   ModelState quick_dense(
       std::make_shared<const CompiledModel>(shallow, std::make_unique<CpuBackend>()));
-  Clip quick_clip(kHeight, kWidth, 0, 8);
   // Returns how many turns it took until this robot had its outputs.
   const auto take_turns = [&](RemoteRobot& waiting) {
     size_t turns = 0;
@@ -299,13 +248,9 @@ TEST_F(RemoteTest, RobotsTakeTurnsByTheStage) {
     SCOPED_TRACE(testing::Message() << "frame " << i);
     for (Guest* guest : {&*guest_, &quick}) guest->robot.SetServerKeeps(i >= 2);
     Begin();
-    quick.Begin(quick_clip, place_);
+    quick.Begin();
     EXPECT_LE(take_turns(quick.robot), stages + 5);
-    quick_dense.SetPicture(quick_clip.picture());
-    quick_dense.Run();
-    OutputNumbers answered;
-    ReadOutputs(quick.robot.outputs(), answered);
-    EXPECT_EQ(Outputs(quick_dense), answered);
+    EXPECT_EQ(DenseOutputs(quick_dense, quick.clip.picture()), OutputsOf(quick.robot.outputs()));
     EXPECT_EQ(guest_->robot.Step(), Progress::kWaits);
     take_turns(guest_->robot);
     ExpectDenseAnswer();
@@ -353,9 +298,7 @@ TEST_F(RemoteTest, WhatIsLateByAsMuchAgainIsDropped) {
       for (const int stages : {1, static_cast<int>(graph_->operators.size()) / 2}) {
         SCOPED_TRACE(testing::Message() << "keeps " << keeps << ", after " << stages << " stages, "
                                         << Milliseconds(late) << " ms");
-        clip_.Next();
-        guest_->robot.Begin(clip_.picture(), place_, clip_.decision().number,
-                            guest_->channels.clock.Now() + kLeft);
+        guest_->Begin(place_, guest_->channels.clock.Now() + kLeft);
         guest_->channels.RunFor(milliseconds(1));
         TakeStages(stages);
         const int runs = runs_;

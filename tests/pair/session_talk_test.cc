@@ -38,6 +38,7 @@
 #include "tests/link/channel_pair.h"
 #include "tests/model/model_builder.h"
 #include "tests/pair/message_seeds.h"
+#include "tests/pair/served_channels.h"
 #include "tests/pair/session_world.h"
 #include "tests/testing/by_winograd.h"
 #include "tests/testing/heap.h"
@@ -84,7 +85,7 @@ TEST_F(SessionTest, OnlyTheModelThatWasNamedIsKept) {
   const MappedFile& pack = world.pack();
   const auto* const begin = reinterpret_cast<const uint8_t*>(pack.data.get());
   const message::ModelPiece all = {0, {begin, begin + pack.size}};
-  const message::Fingerprint named = {PackChecksum({pack.data.get(), pack.size}), pack.size};
+  const message::Fingerprint named = FingerprintOf(pack);
   const message::Fingerprint another = {named.checksum + 1, pack.size};
   EXPECT_THROW(ModelStore::Incoming(world.store(), another, "", true).Take(all), InputError);
   EXPECT_FALSE(world.store().Has(another));
@@ -204,9 +205,7 @@ TEST_F(SessionTest, LeavingWaitsForNothingThatIsSlowToStop) {
 }
 
 TEST_F(SessionTest, TheLinkIsKnownBeforeTheFirstFrame) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();  // the server has the model from now on
+  SessionWorld& world = Ready("20mbit,3ms");  // the server has the model from now on
   for (const bool probes : {false, true}) {
     world.Connect("20mbit,3ms");
     if (probes) world.connection().ProbeLink();
@@ -240,9 +239,7 @@ TEST_F(SessionTest, TheServerHasTheModelOnceAllOfItIsThere) {
 }
 
 TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("20mbit,3ms");
   constexpr std::chrono::seconds kMeanwhile(30);
   const auto begin = world.channels().clock.Now();
   const uint64_t sent = world.channels().robot.statistics().sent.payload;
@@ -261,9 +258,7 @@ TEST_F(SessionTest, AnIdleLinkStaysKnownByProbesOfAFewBytes) {
 
 // A probe of the first size takes less time than the round trip's uncertainty.
 TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("400mbit,3ms");
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("400mbit,3ms");
   const auto end = world.channels().clock.Now() + std::chrono::seconds(20);
   while (world.channels().clock.Now() < end) {
     world.connection().KeepLinkKnown(world.channels().clock.Now());
@@ -279,19 +274,16 @@ TEST_F(SessionTest, AnIdleLinkThatIsFastStaysKnownToo) {
 TEST_F(SessionTest, ProbingNeedsNoHello) {
   SessionWorld world(Yolo(), folder_);
   world.Connect("20mbit,3ms");
-  ChannelPair channels(Shaped("20mbit,3ms"));
-  Session session(channels.server, world.store(), world.slow_work(), channels.clock);
-  Say(channels.robot, message::Probe{1000, {1, 2, 3}});
-  const bool has_come = channels.RunUntil([&] {
-    session.Advance();
-    return channels.robot.statistics().received.payload > 1000;
-  });
-  ASSERT_TRUE(has_come) << session.end();
-  EXPECT_EQ(MessageOf(message::Probe{0, std::vector<uint8_t>(1000)}).bytes,
-            channels.robot.Receive()->bytes);
+  ServedChannels served(world.store(), world.slow_work(), {}, Shaped("20mbit,3ms"));
+  Channel& robot = served.channels.robot;
+  const Session& session = served.session;
+  Say(robot, message::Probe{1000, {1, 2, 3}});
+  const auto has_come = [&] { return robot.statistics().received.payload > 1000; };
+  ASSERT_TRUE(served.RunUntil(has_come, 60'000)) << session.end();
+  EXPECT_EQ(MessageOf(message::Probe{0, std::vector<uint8_t>(1000)}).bytes, robot.Receive()->bytes);
   EXPECT_FALSE(session.has_robot());
-  Say(channels.robot, message::Ready{});
-  channels.RunUntil([&] { return !session.Advance() && session.is_over(); });
+  Say(robot, message::Ready{});
+  served.RunUntil([&] { return session.is_over(); }, 60'000);
   EXPECT_EQ(session.end(), "the robot has not said hello");
 }
 
@@ -310,23 +302,21 @@ Graph WithForeignOperator() {
 // Lets a robot use a model, or only ask for its schedule. Returns what it is told in the end.
 std::string ToldWhenBringing(const Graph& graph, ModelStore& store, bool only_asks,
                              Session::Options options) {
-  ChannelPair channels{LoopbackScript()};
   SlowWork slow_work;
   options.solve = [](const auto&, const message::Settings&, const std::string&, const auto&,
                      const std::atomic<bool>&) { return std::string("solved"); };
-  Session session(channels.server, store, slow_work, channels.clock, std::move(options));
-  ServerConnection connection(channels.robot, {.robot = "rover"}, PackForServers(graph));
+  ServedChannels served(store, slow_work, std::move(options));
+  ServerConnection connection(served.channels.robot, {.robot = "rover"}, PackForServers(graph));
   if (only_asks) {
     connection.AskForSchedule({}, "profile");
   } else {
     connection.Use({});
   }
-  for (int i = 0; i < 300 && connection.fault().empty() && !connection.is_ready(); ++i) {
-    session.Advance();
+  const auto is_told = [&] {
     (void)connection.Receive();
-    channels.RunFor(milliseconds(1));
-    std::this_thread::sleep_for(milliseconds(1));
-  }
+    return !connection.fault().empty() || connection.is_ready();
+  };
+  served.RunUntil(is_told, 300);
   return connection.fault();
 }
 
@@ -387,14 +377,11 @@ TEST_F(SessionTest, ARobotForWhichNothingIsLeftIsRefusedInASentence) {
             "no further file can be opened: raise the limit of files (ulimit -n)");
 }
 
-// Nor what is no longer used.
+// A store does not keep what is no longer used, either.
 TEST_F(SessionTest, AStoreKeepsNothingOfSchemesThatDoNotFit) {
   if (!IsHeapCounted()) GTEST_SKIP() << "a sanitizer's heap cannot be counted";
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
-  const message::Fingerprint model = {PackChecksum({world.pack().data.get(), world.pack().size}),
-                                      world.pack().size};
+  SessionWorld& world = Ready();
+  const message::Fingerprint model = FingerprintOf(world.pack());
   const std::atomic<bool> stop = false;
   message::Settings settings;
   settings.schemes.assign(1 << 20, Scheme());
@@ -416,8 +403,7 @@ TEST_F(SessionTest, ModelsOfAKeyMakeRoomForOthersOfItAndForNobodyElses) {
   for (int i = 0; i < 3; ++i) {
     graphs.push_back(*MakeNetwork(Yolo(), kHeight, kWidth));
     graphs.back().name = "model " + std::to_string(i);
-    const MappedFile pack = PackForServers(graphs.back());
-    models.push_back({PackChecksum({pack.data.get(), pack.size}), pack.size});
+    models.push_back(FingerprintOf(PackForServers(graphs.back())));
   }
   const auto is_kept = [&](size_t i) {
     return std::filesystem::exists(
@@ -453,16 +439,16 @@ TEST_F(SessionTest, ModelsOfAKeyMakeRoomForOthersOfItAndForNobodyElses) {
 TEST_F(SessionTest, ARobotsNameIsForPeopleAndWritesNoEscapeCodes) {
   ModelStore store(folder_, [] { return std::make_unique<CpuBackend>(); });
   const auto graph = MakeNetwork(Yolo(), kHeight, kWidth);
-  ChannelPair channels{LoopbackScript()};
   SlowWork slow_work;
-  Session session(channels.server, store, slow_work, channels.clock);
-  ServerConnection connection(channels.robot, {.robot = "a\x1b[2J\nb", .token = 7},
+  ServedChannels served(store, slow_work);
+  const Session& session = served.session;
+  ServerConnection connection(served.channels.robot, {.robot = "a\x1b[2J\nb", .token = 7},
                               PackForServers(*graph));
-  channels.RunUntil([&] { return session.Advance() && session.has_robot(); });
+  served.RunUntil([&] { return session.has_robot(); }, 60'000);
   EXPECT_EQ(session.robot(), "a\\x1b[2J\\x0ab");
   EXPECT_EQ(session.token(), 7u);
   connection.Leave("it is\x1b[2J over");
-  channels.RunUntil([&] { return session.Advance() && session.is_over(); });
+  served.RunUntil([&] { return session.is_over(); }, 60'000);
   EXPECT_EQ(session.end(), "it is\\x1b[2J over");
 }
 
@@ -482,36 +468,30 @@ TEST_F(SessionTest, OldAndNewSidesGoOnInTheNewestVersionThatBothSpeak) {
   }
 }
 
-// Programs of version 8 take no longer messages than they know.
+// Programs of version 8 refuse messages that are longer than they know.
 TEST_F(SessionTest, ARobotOfVersionEightIsToldNothingThatItCannotRead) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();  // the server has the model from now on
+  SessionWorld& world = Ready();  // the server has the model from now on
   for (const uint32_t version : {8U, 9U}) {
-    ChannelPair channels{LoopbackScript()};
-    Session session(channels.server, world.store(), world.slow_work(), channels.clock);
-    const MappedFile& pack = world.pack();
-    Say(channels.robot,
-        message::Hello{.speaks = {8, version},
-                       .model = {PackChecksum({pack.data.get(), pack.size}), pack.size},
-                       .robot = "rover"});
+    ServedChannels served(world.store(), world.slow_work());
+    Channel& robot = served.channels.robot;
+    Say(robot, message::Hello{
+                   .speaks = {8, version}, .model = FingerprintOf(world.pack()), .robot = "rover"});
     message::Settings settings;
     settings.version = 1;
     settings.shared.slice_codec = SliceCodec::kRaw;
     settings.cuts = {{world.places()[1], 500}};
-    Say(channels.robot, settings);
+    Say(robot, settings);
     size_t welcome = 0;
     size_t ready = 0;
-    for (int i = 0; i < 3000 && ready == 0 && !session.is_over(); ++i) {
-      session.Advance();
-      channels.RunFor(milliseconds(1));
-      std::this_thread::sleep_for(milliseconds(1));
-      while (const std::optional<Message> heard = channels.robot.Receive()) {
+    const auto is_ready = [&] {
+      while (const std::optional<Message> heard = robot.Receive()) {
         if (Is<message::Welcome>(*heard)) welcome = heard->bytes.size();
         if (Is<message::Ready>(*heard)) ready = heard->bytes.size();
       }
-    }
-    EXPECT_EQ(session.end(), "");
+      return ready > 0 || served.session.is_over();
+    };
+    served.RunUntil(is_ready, 3000);
+    EXPECT_EQ(served.session.end(), "");
     const size_t of_eight = 1 + 4 + world.store().arithmetic().size();
     EXPECT_EQ(welcome == of_eight, version == 8) << welcome;
     EXPECT_EQ(ready == sizeof(int64_t), version == 8) << ready;
@@ -552,14 +532,7 @@ TEST_F(SessionTest, WhileItPreparesItWaitsForThatAndNotForMessages) {
                      });
   world.Connect();
   world.connection().Use(ForPictures());
-  const auto hear = [&](int times) {
-    for (int i = 0; i < times && !world.connection().is_ready(); ++i) {
-      world.TakeTurns(20);
-      (void)world.connection().Receive();
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-  };
-  hear(300);
+  EXPECT_FALSE(world.BecomesReady(300));
   ASSERT_EQ(world.connection().WhyNotReady(), "the server is still getting ready");
   Say(world.channels().robot, message::Probe{});
   world.TakeTurns(20);
@@ -569,11 +542,10 @@ TEST_F(SessionTest, WhileItPreparesItWaitsForThatAndNotForMessages) {
   may_go = true;
   world.session().Wait(seconds(60));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(30));
-  hear(500);
-  EXPECT_TRUE(world.connection().is_ready());
+  EXPECT_TRUE(world.BecomesReady(500));
 }
 
-// As a release would whose kernels sum otherwise, although it says nothing of it.
+// As with a release whose kernels sum differently, but which does not say so.
 TEST_F(SessionTest, RowsAreSharedUnderThePolicyExactOnlyIfBothSidesComputeTheSameBits) {
   for (const bool is_exact : {true, false}) {
     SCOPED_TRACE(is_exact);
@@ -600,12 +572,7 @@ TEST_F(SessionTest, RowsAreSharedUnderThePolicyExactOnlyIfBothSidesComputeTheSam
     EXPECT_EQ(world.connection().fault(), "");
     // Pictures may still be sent.
     world.connection().Use(ForPictures());
-    for (int i = 0; i < 500 && !world.connection().is_ready(); ++i) {
-      world.TakeTurns(20);
-      (void)world.connection().Receive();
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    EXPECT_TRUE(world.connection().is_ready());
+    EXPECT_TRUE(world.BecomesReady(500));
   }
 }
 
@@ -647,9 +614,7 @@ TEST_F(ServersThatHang, AreLeftSoonAfterTheyWereAskedForSomething) {
 }
 
 TEST_F(ServersThatHang, AreLeftAsSoonWhileAFrameIsWaitedFor) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("20mbit,3ms");
   world.connection().Await(true);
   world.connection().ProbeLink();
   Pass(world, kLong, false);
@@ -678,9 +643,7 @@ TEST_F(ServersThatHang, AreLeftAsSoonWhileTheyPrepare) {
 
 // Each message wakes both sides for a while.
 TEST_F(SessionTest, WhoAsksForNothingIsToldNothing) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("20mbit,3ms");
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("20mbit,3ms");
   world.TakeTurns(10'000);
   const auto said = [&] {
     return std::pair(world.channels().robot.statistics().acknowledged,
@@ -706,9 +669,7 @@ TEST_F(SessionTest, AServerThatDoesNotGreetTheRobotIsLeft) {
 }
 
 TEST_F(SessionTest, ALeavingSideTellsTheOther) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   world.session().Leave("it is drained");
   world.TakeTurns(5);
   world.Answer();

@@ -30,6 +30,7 @@
 #include "tests/testing/folder_test.h"
 #include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 #include "tests/testing/sanitized.h"
 
@@ -93,9 +94,7 @@ TEST_P(Sessions, WhateverIsLateOrLostTheAnswerHasTheBitsOfADenseRun) {
 }
 
 TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   const auto queueing_ms = [&](int others_ms) {
     world.SetOthersTime(milliseconds(others_ms));
     world.Answer();
@@ -117,9 +116,7 @@ TEST_F(SessionTest, TheServerSaysHowLongStagesWaitedForOthers) {
 }
 
 TEST_F(SessionTest, AGivenUpFrameIsNoReasonToThinkTheServerIdle) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   world.robot().SetCuts({{-1, 0}});
   world.SetOthersTime(milliseconds(5));
   world.Answer(world.Change(1, 1));
@@ -141,21 +138,18 @@ TEST_F(SessionTest, AStateIsMadeOnTheThreadThatComputes) {
     std::shared_ptr<int> made;
   };
   const auto made = std::make_shared<int>(0);
-  SessionWorld world(Yolo(), folder_, {}, [made, computing = std::this_thread::get_id()] {
+  Ready("", ChangePolicy(), [made, computing = std::this_thread::get_id()] {
     auto backend = std::make_unique<Watched>(std::make_unique<CpuBackend>());
     backend->computing = computing;
     backend->made = made;
     return backend;
   });
-  world.Connect();
-  world.AnswerUntilReady();
   EXPECT_GT(*made, 0);
 }
 
 TEST_F(SessionTest, SettingsOfAnotherPolicyHoldFromTheNextFrameOn) {
-  SessionWorld world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world =
+      Ready("", ChangePolicy{.kind = ChangePolicy::Kind::kChange, .threshold = 0.3f});
   world.robot().SetCuts({{world.places()[3], 500}});
   for (int i = 0; i < 60; ++i) {
     world.Answer();
@@ -202,9 +196,7 @@ TEST_F(SessionTest, WhereTheServerHasNothingYetTheRobotDoesNotWaitForIt) {
 }
 
 TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("1500kbit,3ms");
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("1500kbit,3ms");
   world.robot().SetCuts({{world.places()[1], 0}, {world.places()[4], 1000}});
   for (int i = 0; i < 3; ++i) world.Answer();
   world.TakeTurns(1000);
@@ -220,9 +212,7 @@ TEST_F(SessionTest, TheServerIsBehindUntilItAnswersThatVeryFrame) {
 }
 
 TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect("1000mbit,20ms");
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("1000mbit,20ms");
   world.robot().SetCuts({{-1, 0}});
   world.Answer(world.Change(1, 1));
   EXPECT_EQ(world.robot().alone_since(), std::nullopt);
@@ -242,9 +232,7 @@ TEST_F(SessionTest, AFrameThatIsGivenUpShowsHowLongTheServerTakes) {
 }
 
 TEST_F(SessionTest, WhatTheRobotFindsUnchangedInAWholeFrameIsNotSentAgain) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   world.robot().SetCuts({{world.places()[1], 0}});
   for (int i = 0; i < 3; ++i) world.Answer(world.Change(1, 1));
   const uint64_t little = world.robot().part()->sent_bytes;
@@ -260,9 +248,7 @@ TEST_F(SessionTest, WhatTheRobotFindsUnchangedInAWholeFrameIsNotSentAgain) {
 }
 
 TEST_F(SessionTest, AStepWaitsForNothing) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   world.robot().SetCuts({{world.places()[4], 0}});
   const auto& decision = world.Change(kHeight, kWidth);
   const auto begin = world.now();
@@ -281,9 +267,7 @@ TEST_F(SessionTest, AStepWaitsForNothing) {
 }
 
 TEST_F(SessionTest, WhatTheRobotDidNotWaitForIsSentAgain) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   world.robot().SetCuts({{world.places()[1], 0}, {world.places()[4], 1000}});
   for (int i = 0; i < 3; ++i) world.Answer();
   world.Answer(world.Change(1, 1));
@@ -374,9 +358,7 @@ std::unique_ptr<Backend> MakeTf32Backend() {
 }
 
 TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
-  SessionWorld world(Yolo(), folder_, {}, MakeTf32Backend);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready("", ChangePolicy(), MakeTf32Backend);
   EXPECT_EQ(world.connection().fault(),
             "the policy exact does not share rows between two arithmetics, and the robot computes "
             "in exact FP32, arithmetic 1, the server in cuda-emulated-tf32 of compute capability "
@@ -392,9 +374,8 @@ TEST_F(SessionTest, UnderThePolicyExactNoRowsAreSharedBetweenTwoPrecisions) {
 }
 
 TEST_F(SessionTest, UnderOtherPoliciesEachSideTakesItsOwnPrecision) {
-  SessionWorld world(Yolo(), folder_, {.kind = ChangePolicy::Kind::kFixed}, MakeTf32Backend);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world =
+      Ready("", ChangePolicy{.kind = ChangePolicy::Kind::kFixed}, MakeTf32Backend);
   world.robot().SetCuts({{world.places()[3], 500}});
   for (int i = 0; i < 3; ++i) world.Answer();
   EXPECT_EQ(world.connection().fault(), "");
@@ -417,9 +398,7 @@ TEST_F(SessionTest, ARobotThatBeginsAgainIsSentEverything) {
 }
 
 TEST_F(SessionTest, AfterARefusalTheServerBeginsAgain) {
-  SessionWorld world(Yolo(), folder_);
-  world.Connect();
-  world.AnswerUntilReady();
+  SessionWorld& world = Ready();
   world.robot().SetCuts({{world.places()[3], 500}});
   // Tell the server of a frame that the robot knows nothing of.
   message::Decided stray{.decision = world.decision(), .follows = world.decision().number - 1};
@@ -491,9 +470,7 @@ TEST_F(SessionTest, TwoThreadsAndASteadyClockDoAsWell) {
     } else {
       state.Apply(decision, clip.picture(), {});
     }
-    dense.SetPicture(clip.picture());
-    dense.Run();
-    ASSERT_EQ(Outputs(dense), Outputs(state)) << "frame " << i;
+    ASSERT_EQ(DenseOutputs(dense, clip.picture()), Outputs(state)) << "frame " << i;
     if (robot.counts().together == 0) std::this_thread::sleep_for(milliseconds(5));
   }
   EXPECT_EQ(robot.counts().together, 100);

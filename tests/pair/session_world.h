@@ -15,20 +15,27 @@
 
 #include "common/backend/host/cpu_backend.h"
 #include "common/exec/spreads.h"
+#include "common/model/graph/pack.h"
 #include "common/pair/server_connection.h"
 #include "common/pair/session.h"
 #include "common/pair/split_robot.h"
 #include "tests/link/channel_pair.h"
 #include "tests/pair/busy_clock.h"
 #include "tests/pair/cuts.h"
+#include "tests/pair/served_channels.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 
 // Robot and server over a link within the process, on a clock that stands still between steps.
 
 namespace cacheinf {
+
+inline message::Fingerprint FingerprintOf(const MappedFile& pack) {
+  return {PackChecksum({pack.data.get(), pack.size}), pack.size};
+}
 
 // A server in a folder, with a session at a time.
 class SessionWorld {
@@ -51,19 +58,13 @@ class SessionWorld {
                std::optional<std::chrono::nanoseconds> death = {}) {
     robot_.reset();
     connection_.reset();
-    session_.reset();
-    channels_.reset();
-    LoopbackScript script;
-    if (!shape.empty()) script.shape = ParseLinkShape(shape);
+    LoopbackScript script = Shaped(shape);
     script.death = death;
-    channels_ = std::make_unique<ChannelPair>(script);
-    robot_side_.emplace(channels_->clock, robot_nap_);
-    server_side_.emplace(channels_->clock, server_nap_);
-    session_ =
-        std::make_unique<Session>(channels_->server, store_, slow_work_, server_side_->clock(),
-                                  Session::Options{.solve = solve_, .speaks = server_speaks_});
+    served_.emplace(store_, slow_work_, Session::Options{.solve = solve_, .speaks = server_speaks_},
+                    script, server_nap_);
+    robot_side_.emplace(channels().clock, robot_nap_);
     connection_ = std::make_unique<ServerConnection>(
-        channels_->robot, message::Hello{.speaks = speaks, .robot = "rover"}, pack_);
+        channels().robot, message::Hello{.speaks = speaks, .robot = "rover"}, pack_);
     MakeRobot();
   }
 
@@ -88,11 +89,11 @@ class SessionWorld {
 
   // Lets everything but the robot go on for a moment.
   void Turn() {
-    server_side_->clock().EndWait();
-    while (session_->Advance() && others_time_ > std::chrono::nanoseconds(0)) {
-      channels_->RunFor(others_time_);
+    served_->server_side.clock().EndWait();
+    while (session().Advance() && others_time_ > std::chrono::nanoseconds(0)) {
+      channels().RunFor(others_time_);
     }
-    channels_->RunFor(std::chrono::microseconds(100));
+    channels().RunFor(std::chrono::microseconds(100));
     robot_side_->clock().EndWait();
   }
 
@@ -100,6 +101,17 @@ class SessionWorld {
   void SetOthersTime(std::chrono::nanoseconds time) { others_time_ = time; }
   void TakeTurns(int count) {
     for (int i = 0; i < count; ++i) Turn();
+  }
+
+  // Hears what the server says, but answers no frames, so often or until it is ready. Returns
+  // whether it is.
+  bool BecomesReady(int times) {
+    for (int i = 0; i < times && !connection_->is_ready(); ++i) {
+      TakeTurns(20);
+      (void)connection_->Receive();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return connection_->is_ready();
   }
 
   // Answers frames until the server takes part or refuses. Returns how many it took.
@@ -129,14 +141,8 @@ class SessionWorld {
   }
 
   void ExpectDenseAnswer() {
-    dense_.SetPicture(clip_.picture());
-    dense_.Run();
-    const auto expected = Outputs(dense_);
-    const auto actual = Outputs(state_);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_EQ(FirstDifference(expected[i], actual[i]), "")
-          << "output " << i << " of frame " << clip_.decision().number;
-    }
+    EXPECT_EQ(FirstDifference(DenseOutputs(dense_, clip_.picture()), Outputs(state_)), "")
+        << "frame " << clip_.decision().number;
   }
 
   // The next frame, whose upper left changes.
@@ -183,15 +189,15 @@ class SessionWorld {
     }
   }
 
-  std::chrono::nanoseconds now() const { return channels_->clock.Now(); }
+  std::chrono::nanoseconds now() const { return served_->channels.clock.Now(); }
   const Graph& graph() const { return *graph_; }
   const std::vector<int>& places() const { return places_; }
   const FrameDecision& decision() const { return clip_.decision(); }
   ModelState& state() { return state_; }
   SplitRobot& robot() { return *robot_; }
   ServerConnection& connection() { return *connection_; }
-  Session& session() { return *session_; }
-  ChannelPair& channels() { return *channels_; }
+  Session& session() { return served_->session; }
+  ChannelPair& channels() { return served_->channels; }
   ModelStore& store() { return store_; }
   SlowWork& slow_work() { return slow_work_; }
   const MappedFile& pack() const { return pack_; }
@@ -212,10 +218,8 @@ class SessionWorld {
   WireVersions server_speaks_ = kWire;
   std::chrono::nanoseconds others_time_{0};
   const std::vector<int> places_;
-  std::unique_ptr<ChannelPair> channels_;
+  std::optional<ServedChannels> served_;
   std::optional<SlowSide> robot_side_;
-  std::optional<SlowSide> server_side_;
-  std::unique_ptr<Session> session_;
   std::unique_ptr<ServerConnection> connection_;
   std::unique_ptr<SplitRobot> robot_;
 };
@@ -223,6 +227,17 @@ class SessionWorld {
 class SessionTest : public FolderTest {
  protected:
   static const Network& Yolo() { return TenNetworks().front(); }
+
+  // A world whose server takes part in frames, or has refused to.
+  template <typename... How>
+  SessionWorld& Ready(const std::string& shape = "", How&&... how) {
+    SessionWorld& world = world_.emplace(Yolo(), folder_, std::forward<How>(how)...);
+    world.Connect(shape);
+    world.AnswerUntilReady();
+    return world;
+  }
+
+  std::optional<SessionWorld> world_;
 };
 
 }  // namespace cacheinf

@@ -8,18 +8,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "common/backend/forwarding_backend.h"
-#include "common/backend/host/cpu_backend.h"
-#include "common/pair/remote_robot.h"
-#include "common/pair/server_connection.h"
-#include "common/pair/session.h"
-#include "tests/link/channel_pair.h"
+#include "tests/pair/guest.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -31,18 +24,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Takes time for every operator.
-struct SlowBackend : ForwardingBackend {
-  explicit SlowBackend(std::function<void()> on_run)
-      : ForwardingBackend(std::make_unique<CpuBackend>()), on_run(std::move(on_run)) {}
-  void Run(int handle, std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-           Range rows) override {
-    on_run();
-    ForwardingBackend::Run(handle, inputs, outputs, rows);
-  }
-  const std::function<void()> on_run;
-};
-
 // Robots whose pictures take as long as the test says, on one clock, which stands still but for
 // what operators take and for moments between turns.
 class TurnsTest : public FolderTest {
@@ -52,75 +33,54 @@ class TurnsTest : public FolderTest {
           const std::function<nanoseconds(int run)>& time_of)
         : store(world.folder_ / name,
                 [this, &world, time_of] {
-                  return std::make_unique<SlowBackend>(
+                  return std::make_unique<HeardBackend>(
                       [this, &world, time_of] { world.Pass(time_of(runs++)); });
                 }),
-          channels(LoopbackScript()),
-          session(channels.server, store, world.slow_work_, channels.clock, {}),
-          connection(channels.robot, {.robot = name}, PackForServers(*world.graph_)),
-          robot(connection, *world.graph_, channels.clock, world.Settings(),
-                ParsePictureCodec("raw")) {}
+          guest(store, world.slow_work_, *world.graph_) {}
 
     // Sends a picture, and gives up the one before.
     void Begin(nanoseconds due = nanoseconds::max()) {
-      robot.Abandon();
-      (void)robot.GiveUp();
-      clip.Next();
-      robot.Begin(clip.picture(), {{0, kHeight}, {0, kWidth}}, clip.decision().number, due);
-      ++begun;
+      guest.robot.Abandon();
+      (void)guest.robot.GiveUp();
+      guest.Begin({{0, kHeight}, {0, kWidth}}, due);
       is_open = true;
     }
     void Look() {
-      if (!is_open || robot.Step() != Progress::kDone) return;
+      if (!is_open || guest.robot.Step() != Progress::kDone) return;
       is_open = false;
       ++answered;
-      answered_at = channels.clock.Now();
     }
 
     int runs = 0;  // of operators
     ModelStore store;
-    ChannelPair channels;
-    Session session;
-    ServerConnection connection;
-    RemoteRobot robot;
-    Clip clip{kHeight, kWidth, 0, 7};
-    int begun = 0;
+    Guest guest;
     int answered = 0;
     bool is_open = false;
-    nanoseconds answered_at{};
   };
-
-  static message::Settings Settings() {
-    message::Settings settings;
-    settings.mode = message::Settings::Mode::kRemote;
-    settings.shared.cache.policy = CacheConfig::Policy::kExact;
-    settings.shared.slice_codec = SliceCodec::kRaw;
-    return settings;
-  }
 
   Robot& Meet(const std::string& name, const std::function<nanoseconds(int run)>& time_of) {
     Robot& robot = *robots_.emplace_back(std::make_unique<Robot>(*this, name, time_of));
-    robot.channels.clock.Advance(Now());
-    if (!turns_) turns_.emplace(robot.channels.clock);
-    turns_->Add(robot.session);
-    while (!robot.robot.IsReady()) {
+    robot.guest.channels.clock.Advance(Now());
+    if (!turns_) turns_.emplace(robot.guest.channels.clock);
+    turns_->Add(robot.guest.session);
+    while (!robot.guest.robot.IsReady()) {
       Turn();
       std::this_thread::sleep_for(milliseconds(1));
     }
     return robot;
   }
 
-  nanoseconds Now() const { return robots_.front()->channels.clock.Now(); }
+  nanoseconds Now() const { return robots_.front()->guest.channels.clock.Now(); }
 
   // Each robot's channels have a clock of their own.
   void Pass(nanoseconds time) {
-    for (const auto& robot : robots_) robot->channels.clock.Advance(time);
+    for (const auto& robot : robots_) robot->guest.channels.clock.Advance(time);
   }
 
   // Lets the server compute a little, and messages pass.
   bool Turn() {
     const bool was_busy = turns_->Take();
-    for (const auto& robot : robots_) robot->channels.RunFor(microseconds(100));
+    for (const auto& robot : robots_) robot->guest.channels.RunFor(microseconds(100));
     for (const auto& robot : robots_) robot->Look();
     return was_busy;
   }
@@ -156,7 +116,7 @@ TEST_F(TurnsTest, ARobotOfLongOperatorsStarvesNobody) {
   EXPECT_GE(slow.answered, 4) << "half of the time is its own";
 }
 
-// Whatever their operators take.
+// However long their operators take.
 TEST_F(TurnsTest, RobotsThatAlwaysHaveSomethingToComputeHaveEqualTime) {
   Robot& coarse = Meet("coarse", [](int) { return milliseconds(20); });
   Robot& fine = Meet("fine", [](int) { return milliseconds(1); });
@@ -195,7 +155,7 @@ TEST_F(TurnsTest, OfTwoThatAreLevelTheOneWhoseAnswerIsDueFirstIsComputedFirst) {
   for (const bool is_one_first : {true, false, true}) {
     one.Begin(Now() + milliseconds(is_one_first ? 40 : 80));
     other.Begin(Now() + milliseconds(is_one_first ? 80 : 40));
-    for (const auto& robot : robots_) robot->channels.RunFor(milliseconds(1));
+    for (const auto& robot : robots_) robot->guest.channels.RunFor(milliseconds(1));
     const int one_before = one.runs;
     const int other_before = other.runs;
     turns_->Take();
@@ -205,7 +165,7 @@ TEST_F(TurnsTest, OfTwoThatAreLevelTheOneWhoseAnswerIsDueFirstIsComputedFirst) {
   }
 }
 
-// Until nobody else has had anything to compute for a while.
+// The rest ends once nobody else has had anything to compute for a while.
 TEST_F(TurnsTest, ALongOperatorIsFollowedByARestOnlyWhereThereAreOthers) {
   Robot& slow = Meet("slow", [](int) { return milliseconds(100); });
   const auto answer = [&](Robot& robot) {

@@ -24,7 +24,7 @@ inline FrameTimes::Time TimeOf(double ms) {
 // What a frame took, in milliseconds.
 struct Took {
   Plan::Kind executed = Plan::Kind::kLocal;
-  double latency_ms = 0;  // but for what it waited
+  double latency_ms = 0;  // except for its wait
   double waited_ms = 0;
   double server_ms = 0;
   double waiting_ms = 0;

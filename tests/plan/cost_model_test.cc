@@ -187,7 +187,7 @@ TEST(CostModel, TheServerAlone) {
   EXPECT_DOUBLE_EQ(model.Ms(plan), prediction.latency_ms - 1 - 4 * 0.5);
   plan.codec = "png";
   EXPECT_EQ(model.Ms(plan), INFINITY);
-  // Of half of the changes the server sees nothing: it decides and computes less.
+  // The server does not see half of the changes: it decides and computes less.
   pair.robot.codecs[0].seen = {{{0.0, 0.0}, {1.0, 0.5}}};
   plan = {.kind = Plan::Kind::kRemote, .codec = "jpeg:85"};
   EXPECT_DOUBLE_EQ(CostModel(pair.robot, pair.server, kSituation).Ms(plan),
@@ -197,7 +197,7 @@ TEST(CostModel, TheServerAlone) {
 TEST(CostModel, OneCut) {
   const ProfilePair pair = Chain();
   const CostModel model(pair.robot, pair.server, kSituation);
-  // What is sent depends on the server's pixels, the answer on the robot's.
+  // The bytes to send depend on the server's pixels, the answer on the robot's.
   const Prediction prediction = model.Predict(SplitAt({{1, 0}}));
   EXPECT_DOUBLE_EQ(prediction.up_bytes, 8000);
   EXPECT_DOUBLE_EQ(prediction.down_bytes, 4000);
@@ -233,7 +233,7 @@ TEST(CostModel, SharedRowsOverlap) {
   EXPECT_DOUBLE_EQ(prediction.latency_ms, std::max(robot_ms, server_ms + 2 + 2) + 0.125 + 3);
   EXPECT_DOUBLE_EQ(prediction.robot_ms, robot_ms + 0.125 + 3);
   EXPECT_DOUBLE_EQ(prediction.link_ms, 4 + 2);
-  // It computes while it sends, and waits for the end of the answer only.
+  // It computes while it sends, and waits only for the end of the answer.
   EXPECT_DOUBLE_EQ(prediction.energy_j,
                    (10 * prediction.robot_ms + 4 * (server_ms + 2 + 2 - robot_ms)) / 1000);
   // The lanes end where the prediction does.
@@ -245,7 +245,7 @@ TEST(CostModel, SharedRowsOverlap) {
   EXPECT_DOUBLE_EQ(end_ms, prediction.latency_ms);
 }
 
-// What crosses waits for what was sent before it.
+// A slice waits for those that were sent before it.
 TEST(CostModel, TheLinkIsAQueue) {
   ProfilePair pair = Chain();
   // The second operator reads the picture, too, and has a small output.
@@ -258,7 +258,7 @@ TEST(CostModel, TheLinkIsAQueue) {
                    3 + 0.125 + 16 + 8 + 2 + 0.25 + 0.125 + 3 * 1.5 + 0.5 + 4 + 2 + 0.25 + 3);
 }
 
-// What goes up does not wait for what comes down.
+// Slices that go up do not wait for those that come down.
 TEST(CostModel, EachWayIsAQueueOfItsOwn) {
   ProfilePair pair = Chain();
   // Each side needs one of the other's rows of the first operator.
@@ -286,7 +286,7 @@ TEST(CostModel, EachWayHasItsBandwidth) {
   Situation situation = kSituation;
   situation.mbit_down = 4;
   const CostModel model = same.At(situation);
-  // What comes back (4000 bytes of a split, 1000 of an answer) takes twice as long.
+  // The way back (4000 bytes of a split, 1000 of an answer) takes twice as long.
   const Plan split = SplitAt({{1, 0}});
   const Plan remote = {.kind = Plan::Kind::kRemote, .codec = "jpeg:85"};
   EXPECT_NEAR(model.Ms(split), same.Ms(split) + 4, 1e-9);

@@ -95,7 +95,7 @@ TEST(PlanChooser, TakesTheFirstLookAtItsWordAndTheMeanOfTheNextOnes) {
 TEST(PlanChooser, HopesForNoMoreWorkThanItSaw) {
   PlanChooser chooser = ChooserOf(Profiles(20));
   Settled(chooser, kDown, 0.02, 10);
-  // Nothing looks at what changes in frames whose plan is not followed.
+  // Nobody sees what changes in frames for a plan that is not followed.
   for (int frame = 0; frame < 150; ++frame)
     chooser.Note(Took{.executed = Plan::Kind::kRemote, .share = std::nullopt});
   EXPECT_DOUBLE_EQ(chooser.situation().robot_work, 0.02);
@@ -280,8 +280,8 @@ TEST(PlanChooser, TriesOneCodecAtATimeAndNoneWithoutALink) {
   EXPECT_EQ(chooser.Choose(kDown).kind, Plan::Kind::kLocal);
 }
 
-// JPEG makes fewer bytes of this scene than the profile says, or more; of the first frames many
-// more.
+// JPEG makes fewer bytes of this scene than the profile says, or more; and many more of the first
+// frames.
 class TryingTest : public testing::TestWithParam<double> {};
 
 TEST_P(TryingTest, ACodecThatMayBeBetterIsTried) {
@@ -332,6 +332,79 @@ TEST(PlanChooser, LearnsOfShortMessagesNothingAboutTheBandwidth) {
     chooser.Note(taken);
   }
   EXPECT_NEAR(chooser.situation().link_factor, 1, 1e-5);  // of whole nanoseconds
+}
+
+// Threads that wake, say: for each message the same time.
+TEST(PlanChooser, ADelayOfMessagesIsLearntAtOnceAndIsNoSlowLink) {
+  constexpr double kMore = 4;
+  const PlanChooser::Link link = {.is_up = true, .to_server = {300}, .round_trip_ms = 6};
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  chooser.Choose(link);
+  ASSERT_EQ(chooser.Choose(link).kind, Plan::Kind::kRemote);
+  double predicted_ms = 0;
+  const double at_first_ms = chooser.prediction().latency_ms;
+  for (int frame = 0; frame < 8; ++frame) {
+    const Plan plan = chooser.Choose(link);
+    ASSERT_EQ(plan.kind, Plan::Kind::kRemote);
+    predicted_ms = chooser.prediction().latency_ms;
+    Took taken = AsPredicted(chooser, plan, 0.1);
+    const double more_ms = at_first_ms + kMore - predicted_ms;
+    taken.latency_ms += more_ms;
+    taken.waiting_ms += more_ms;
+    chooser.Note(taken);
+  }
+  EXPECT_NEAR(predicted_ms, at_first_ms + kMore, 0.1);
+  EXPECT_NEAR(chooser.situation().link_factor, 1, 1e-6);
+}
+
+// What it is to begin at a server shows when it has begun there.
+TEST(PlanChooser, APlanThatTakesLongToBeginIsBegunLessOften) {
+  const auto visits = [](double more_ms) {
+    PlanChooser chooser = ChooserOf(Profiles(3));
+    int begun = 0;
+    bool was_remote = false;
+    for (int frame = 0; frame < 1200; ++frame) {
+      PlanChooser::Link link = kFast;
+      if (frame / 20 % 2 == 1) link.round_trip_ms = 16;
+      const Plan plan = chooser.Choose(link);
+      const bool is_remote = plan.kind == Plan::Kind::kRemote;
+      Took taken = AsPredicted(chooser, plan, 0.5);
+      if (is_remote && !was_remote) {
+        ++begun;
+        taken.latency_ms += more_ms;
+        taken.waiting_ms += more_ms;
+      }
+      was_remote = is_remote;
+      chooser.Note(taken);
+    }
+    return begun;
+  };
+  EXPECT_GT(visits(0), 2 * visits(300));
+}
+
+// It was slow when it was left, and nobody has looked since.
+TEST(PlanChooser, TheRobotAloneIsTriedAgain) {
+  PlanChooser chooser = ChooserOf(Profiles(3));
+  PlanChooser::Link link = kFast;
+  link.round_trip_ms = 12;
+  bool was_alone = false;
+  int frames = 0;
+  for (int frame = 0; frame < 20; ++frame) {  // a slow beginning
+    const Plan plan = chooser.Choose(kDown);
+    Took taken = AsPredicted(chooser, plan, 0.5);
+    taken.latency_ms *= 2 / chooser.situation().robot_factor;
+    chooser.Note(taken);
+  }
+  ASSERT_NEAR(chooser.situation().robot_factor, 2, 0.01);
+  for (; frames < 1000 && !was_alone; ++frames) {
+    const Plan plan = chooser.Choose(link);
+    if (frames == 5) {
+      ASSERT_EQ(plan.kind, Plan::Kind::kRemote) << chooser.Reason();
+    }
+    was_alone = frames > 5 && plan.kind == Plan::Kind::kLocal;
+    chooser.Note(AsPredicted(chooser, plan, 0.5));
+  }
+  EXPECT_LE(frames, 250);
 }
 
 TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
@@ -438,6 +511,20 @@ TEST(PlanChooser, RowsThatChangeHandsSayNothingOfTheScene) {
   EXPECT_EQ(chooser.situation().robot_work, 0.25);
   chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 100, .share = 0.25});
   EXPECT_EQ(chooser.situation().robot_work, 0.25);
+}
+
+TEST(PlanChooser, LeavesAServerThatIsGivenUpAgainAndAgain) {
+  PlanChooser chooser = ChooserOf(Profiles(20));
+  ASSERT_EQ(Settled(chooser, kFast, 0.1, 10).kind, Plan::Kind::kRemote);
+  int frames = 0;
+  while (frames < 100 && chooser.Choose(kFast).kind == Plan::Kind::kRemote) {
+    Took taken = AsPredicted(chooser, {}, 0.1);
+    taken.latency_ms *= 5;
+    taken.gave_up = true;
+    chooser.Note(taken);
+    ++frames;
+  }
+  EXPECT_LT(frames, 20);
 }
 
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {

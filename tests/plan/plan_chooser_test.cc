@@ -65,8 +65,8 @@ class PlanChooserTest : public testing::Test {
     if (found[4].matched) ++reasons_[found[4]];
   }
 
-  // Tells the chooser what a frame took, whose share of work is not known if it is `whole`. Returns
-  // its latency.
+  // Tells the chooser what a frame took. If the frame is `whole`, its share of work is not known.
+  // Returns its latency.
   double Execute(const Plan& plan, const Situation& truth, PlanChooser& chooser,
                  bool whole = false) const {
     const Prediction real = CostModel(pair_.robot, pair_.server, truth).Predict(plan);
@@ -247,11 +247,12 @@ TEST_F(PlanChooserTest, DoesNotSwitchForLessThanSwitchingCosts) {
   EXPECT_LE(switches_, 4) << "of 40 occasions";
 }
 
-// How many frames at a server is stayed with that is half as slow again as the robot alone, whose
-// first frame takes such a share of all work.
-int FramesUntilAlone(double share_alone) {
+// For how many frames the robot stays with a server that is half as slow again as itself, if its
+// own first frame takes such a share of all work.
+int FramesUntilAlone(double share_alone, bool tracks = false) {
   const ProfilePair pair = Profiles(3);
   PlanChooser chooser = ChooserOf(pair);
+  if (tracks) chooser.NoteMovingTook(TimeOf(0.1));
   EXPECT_EQ(Settled(chooser, kFast, 0.5, 40).kind, Plan::Kind::kRemote) << chooser.Reason();
   chooser.SetShareAlone(share_alone);
   PlanChooser::Link slow = kFast;
@@ -269,6 +270,11 @@ TEST(PlanChooser, AServerIsLeftTheSoonerTheLessTheRobotsOwnResultsLack) {
   const int cold = FramesUntilAlone(1);
   EXPECT_LT(warm, cold);
   EXPECT_LT(cold, 500);
+}
+
+// Its computed frames, of which there is one in three, lose as much as without tracking.
+TEST(PlanChooser, ATrackedPlanIsLeftAfterAsManyComputedFrames) {
+  EXPECT_LE(FramesUntilAlone(1, /*tracks=*/true), FramesUntilAlone(1) + 1);
 }
 
 TEST(PlanChooser, WhatIsKeptWarmShowsHowMuchChangesWhereFramesDoNot) {
@@ -296,7 +302,7 @@ TEST(PlanChooser, WhatIsKeptWarmShowsHowMuchChangesWhereFramesDoNot) {
   EXPECT_EQ(work(0), 0.1) << "as hoped for where nothing is known";
 }
 
-// As when a schedule of better figures comes.
+// As when a schedule from better figures comes.
 TEST_F(PlanChooserTest, ANewChooserGoesOnWhereTheOneBeforeItWas) {
   AnswerMany(std::nullopt, 0.1);
   const auto nearby = [](const Situation&) { return std::vector<Plan>(); };

@@ -1,4 +1,4 @@
-// What frames show of plans, and for how long.
+// What frames show about plans, and for how long.
 
 #include "common/plan/plan_evidence.h"
 
@@ -68,7 +68,7 @@ TEST(PlanEvidenceTest, APlanThatTakesLongerThanTheCamerasPeriodHasOlderAnswersIn
   EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 190, {.deadline_ms = 200, .period_ms = 200}), 0);
 }
 
-// Of a busy robot's frames some have come just now, and others almost a period ago.
+// A busy robot begins some frames that have just come, and others that came almost a period ago.
 TEST(PlanEvidenceTest, AFrameWaitsForABusyRobotAnyTimeUpToThePeriod) {
   PlanEvidence evidence;
   NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
@@ -81,7 +81,7 @@ TEST(PlanEvidenceTest, AFrameWaitsForABusyRobotAnyTimeUpToThePeriod) {
   EXPECT_DOUBLE_EQ(late(200), 1);
 }
 
-// Else it would begin what has waited.
+// Otherwise it would begin frames that have waited.
 TEST(PlanEvidenceTest, ARobotThatTracksBeginsFramesAsTheyCome) {
   PlanEvidence evidence;
   NoteMany(evidence, Plan::Kind::kLocal, 1, 1);
@@ -90,7 +90,7 @@ TEST(PlanEvidenceTest, ARobotThatTracksBeginsFramesAsTheyCome) {
   EXPECT_DOUBLE_EQ(evidence.Late(second, 50, kTight), 0);
   EXPECT_DOUBLE_EQ(evidence.Late(Local(false), 50, kTight), 1);
   EXPECT_NEAR(evidence.InHand(second, 50, kTight), (1 + 0.75) / 2, 1e-9);
-  // Three periods and a half: of four frames one is computed.
+  // Three periods and a half: one of four frames is computed.
   const double old = std::pow(0.75, std::sqrt(2)) + std::pow(0.75, std::sqrt(3));
   EXPECT_NEAR(evidence.InHand(second, 105, {.deadline_ms = 120, .period_ms = 30}),
               (1 + 0.75 + old) / 4, 1e-9);

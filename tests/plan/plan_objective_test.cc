@@ -1,4 +1,4 @@
-// Which plan is the best: the one of the most agreement in hand at the deadline, or the quickest.
+// Which plan is the best: the one with the most agreement in hand at the deadline, or the quickest.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST_F(PlanObjectiveTest, ABetterAnswerInTimeGoesBeforeAQuickerOne) {
   }
 }
 
-// What the robot's encoder and link really take of one quality holds for the others.
+// The real times of the robot's encoder and link for one quality hold for the others.
 TEST_F(PlanObjectiveTest, AQualityOfACodecThatWasFollowedIsNoGuess) {
   ProfilePair pair = SlowerRobot();
   for (Profile* const side : {&pair.robot, &pair.server}) {
@@ -133,7 +133,8 @@ TEST_F(PlanObjectiveTest, OfPlansThatAreAsGoodTheOneOfTheLeastWorkOfTheRobotIsFo
   EXPECT_EQ(Follow(exact, kDown, 5), Cache());
 }
 
-// Where nothing moves, a late answer costs nothing, and a server's the robot hardly any work.
+// Where nothing moves, a late answer costs nothing, and a server's answer costs the robot hardly
+// any work.
 TEST_F(PlanObjectiveTest, OfPlansThatAreAsGoodNoneIsFollowedThatIsAlwaysLate) {
   PlanChooser chooser = ChooserOf(SlowerRobot());
   PlanChooser::Goal goal = kOnTime;
@@ -202,7 +203,7 @@ TEST_F(PlanObjectiveTest, FramesAreTrackedWhereThatIsQuickerAndAgreesWellEnough)
       EXPECT_NE(reason.find("; track:3 local cache agrees too little (.81)"), reason.npos)
           << reason;
     }
-    // Nothing begins when it tracks, so little is enough to leave off.
+    // Tracking costs nothing to begin, so little is enough to stop it.
     for (int i = 0; i < 20; ++i) chooser.NoteMoved(0.5, 1, 1);
     EXPECT_EQ(chooser.Choose(kDown), Cache());
   }
@@ -219,8 +220,8 @@ TEST_F(PlanObjectiveTest, OnTimeFramesAreTrackedOnlyForHardlyAnyAgreement) {
   }
 }
 
-// A dense frame takes 24 ms. Where a frame comes every 20, those that have waited would be late,
-// and the next ones are not.
+// A dense frame takes 24 ms. If a frame comes every 20 ms, frames that have waited would be late,
+// but the next ones are not.
 TEST_F(PlanObjectiveTest, OnTimeEverySecondFrameIsComputedWhereTheOthersWouldBeLate) {
   before_ = [](PlanChooser& at) { at.NoteAgreement(Cache(), 0.5, 1); };
   for (const double period_ms : {20.0, 30.0}) {
@@ -333,7 +334,7 @@ TEST_F(PlanObjectiveTest, OnTimePlansAreTriedTheMoreOftenTheMoreFramesTheCameraG
   EXPECT_GE(tries(10), seldom * 3 / 2);
 }
 
-// What a frame leaves to do once its answer is there delays the next one, and answers that are
+// Work that is left once a frame's answer is there delays the next frame, and answers that are
 // moved long before they are due are older.
 TEST_F(PlanObjectiveTest, OnTimeAPromiseCountsWhatKeepsTheRobotAndHowEarlyAnswersAreMoved) {
   for (const bool is_between : {true, false}) {

@@ -7,7 +7,7 @@
 #include "common/plan/schedule.h"
 #include "tests/plan/profiles.h"
 
-// An invented schedule.
+// Invented schedules.
 
 namespace cacheinf {
 
@@ -24,14 +24,20 @@ inline ProfilePair TwoOperators() {
   return PairOf(operators, 4, 1000);
 }
 
-// Bandwidths 0, 10 and 100. Every bucket has a plan and a latency of its own.
-inline Schedule MadeUp(const ProfilePair& pair) {
+// One without buckets.
+inline Schedule ScheduleOf(const ProfilePair& pair, const std::string& planner = "cacheinf") {
   Schedule schedule;
   schedule.model = pair.robot.model;
-  schedule.planner = "cacheinf";
-  schedule.seed = 0x123456789abcdef0;
+  schedule.planner = planner;
   schedule.robot = pair.robot;
   schedule.server = pair.server;
+  return schedule;
+}
+
+// Bandwidths 0, 10 and 100. Every bucket has a plan and a latency of its own.
+inline Schedule MadeUp(const ProfilePair& pair) {
+  Schedule schedule = ScheduleOf(pair);
+  schedule.seed = 0x123456789abcdef0;
   schedule.round_trip_ms = 4;
   schedule.mbit = {0, 10, 100};
   schedule.robot_work = {0.1, 0.5, 1};

@@ -75,7 +75,8 @@ TEST(Split, CutsThatShareNoRowsAreExplained) {
   EXPECT_EQ(why_not({{-1, 1000}, {2, 0}}), "");
 }
 
-// The server runs an operator of which the robot reads some rows of one output, and all of another.
+// The server runs an operator with several outputs; the robot reads some rows of one, and all of
+// another.
 TEST(Split, OfSeveralOutputsASideGetsWhatItReads) {
   ModelBuilder builder;
   op::Foreign foreign;
@@ -130,8 +131,8 @@ TEST(NeededRows, AreTheWindows) {
   }
 }
 
-// What the robot computes of the first of two operators for its share of the second, which reads
-// the first through these windows.
+// The rows of the first of two operators that the robot computes for its share of the second, which
+// reads the first through these windows.
 Range RowsRead(const std::vector<AxisWindow>& windows, int robot_thousandths) {
   std::vector<ProfiledOperator> operators(2);
   operators[0].rows = windows[0].in_size;

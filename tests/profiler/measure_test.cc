@@ -229,7 +229,7 @@ TEST(MeasureTest, FindsThatMoreTakesLonger) {
   ADD_FAILURE() << "a whole map takes no longer than a part";
 }
 
-// Two of eight strips change in every frame; how much of the maps that is, is arithmetic.
+// Two of eight strips change in every frame; the resulting share of the maps is arithmetic.
 TEST(MeasureTest, FollowsHowChangesGrow) {
   Measurement measurement = OfSmallNetwork();
   measurement.settings = Settings(/*exact=*/true);

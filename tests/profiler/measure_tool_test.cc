@@ -117,7 +117,7 @@ TEST_F(MeasureToolTest, SaysHowFarAnswersToAClipAgree) {
   const CommandResult known = Measure("--side robot -o p.json --clip clip " + codecs);
   EXPECT_NE(known.out.find("local cache; agreement"), std::string::npos) << known.out;
 
-  // Nor does a server's profile say anything, or one of generated motion.
+  // A server's profile does not say it, and neither does one of generated motion.
   for (const std::string other : {"--side server --clip clip ", "--side robot ",
                                   "--side robot --clip generated:frames=16,width=64,height=48 "}) {
     const CommandResult silent = Measure(other + "-o o.json --frames 16 --codec jpeg:95");

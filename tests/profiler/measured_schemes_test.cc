@@ -21,7 +21,7 @@
 #include "tests/testing/random_graph.h"
 #include "tests/testing/run_graph.h"
 
-// Which scheme a convolution gets, and what a network answers with it.
+// Which scheme a convolution gets, and the answers of a network with it.
 
 namespace cacheinf {
 namespace {
@@ -123,7 +123,7 @@ TEST(FasterSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
   for (const Layer& layer : {strided, dilated, depthwise, pointwise, large}) {
     Graph graph = OneLayer(layer, 56, 56);
     const SchemeTimes times = {{LayerText(graph, graph.operators[0]), 2.0, 1.0}};
-    EXPECT_EQ(FasterSchemes(graph, times), SchemePlan{Scheme::kDirect});
+    EXPECT_EQ(FasterSchemes(graph, times), Schemes{Scheme::kDirect});
     EXPECT_THROW(SetSchemes(graph, {Scheme::kWinograd}), InputError);
   }
 }
@@ -131,12 +131,12 @@ TEST(FasterSchemesTest, WhereWinogradDoesNotApplyEverythingIsDirect) {
 TEST(SetSchemesTest, TakesAPlanOfThisGraphOnly) {
   Graph graph = SixLayers();
   EXPECT_THROW(SetSchemes(graph, {Scheme::kDirect}), InputError);
-  const SchemePlan plan = WinogradWhereItApplies(graph);
-  SetSchemes(graph, plan);
-  for (size_t i = 0; i < plan.size(); ++i) {
-    EXPECT_EQ(graph.operators[i].As<op::Conv>()->scheme, plan[i]) << i;
+  const Schemes schemes = WinogradWhereItApplies(graph);
+  SetSchemes(graph, schemes);
+  for (size_t i = 0; i < schemes.size(); ++i) {
+    EXPECT_EQ(graph.operators[i].As<op::Conv>()->scheme, schemes[i]) << i;
   }
-  EXPECT_EQ(std::count(plan.begin(), plan.end(), Scheme::kWinograd), 4);
+  EXPECT_EQ(std::count(schemes.begin(), schemes.end(), Scheme::kWinograd), 4);
 }
 
 TEST(ModelDigestTest, DiffersWhereTimesDo) {
@@ -210,14 +210,14 @@ TEST(MeasureSchemesTest, EndsWithItsBudgetOrWhenAsked) {
 
 TEST(FasterSchemesTest, MeasuredLayersTakeTheFasterSchemeOthersTheDirectOne) {
   const Graph graph = SixLayers();
-  const SchemePlan direct(graph.operators.size(), Scheme::kDirect);
+  const Schemes direct(graph.operators.size(), Scheme::kDirect);
   EXPECT_EQ(FasterSchemes(graph, {}), direct);
   for (const bool winograd_is_faster : {true, false}) {
     const SchemeTimes times = {
         {LayerText(graph, graph.operators[1]), 2.0, winograd_is_faster ? 1.0 : 3.0},
         {"a layer of another model", 1.0, 1.0}};
     const Scheme faster = winograd_is_faster ? Scheme::kWinograd : Scheme::kDirect;
-    SchemePlan expected = direct;
+    Schemes expected = direct;
     expected[1] = expected[2] = faster;
     EXPECT_EQ(FasterSchemes(graph, times), expected);
   }

@@ -68,7 +68,7 @@ class ObtainProfileTest : public FolderTest {
 TEST_F(ObtainProfileTest, SaysWhatWinogradChanges) {
   const Graph direct = Convolutions();
   const auto by_winograd = [&](size_t op) {
-    SchemePlan schemes(direct.operators.size(), Scheme::kDirect);
+    Schemes schemes(direct.operators.size(), Scheme::kDirect);
     schemes[op] = Scheme::kWinograd;
     Graph graph = direct;
     SetSchemes(graph, schemes);

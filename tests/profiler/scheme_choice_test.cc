@@ -27,7 +27,7 @@ class SchemeChoiceTest : public FolderTest {
   SchemeChoiceTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
   ~SchemeChoiceTest() override { unsetenv("CACHEINF_CACHE"); }
 
-  // One layer that arithmetic favours Winograd for, and one that it does not.
+  // One layer for which arithmetic favours Winograd, and one for which it does not.
   static Graph Network() {
     Graph graph;
     const auto add_conv = [&](ValueId map, int in_channels, int out_channels) {

@@ -142,7 +142,7 @@ TEST(ShowInLightOfTest, UndoesWhatOnlyTheLightChanged) {
         if (!is_new) {
           ASSERT_EQ(relit[at], reference.pixels[at]) << y << ", " << i;
         } else if (frame.pixels[at] < 255) {
-          // What is new is off by what a level of the frame stands for, or alike by chance.
+          // New pixels are off by what a level of the frame stands for, or alike by chance.
           ASSERT_NEAR(relit[at], expected.pixels[at], rounding + 1 / change.gain) << y << ", " << i;
         }
       }

@@ -167,7 +167,7 @@ class CachedNetwork {
     return Scene(options);
   }
 
-  // The multiply-adds of everything that changes of these pixels can reach, if an operator is
+  // The multiply-adds of everything that changes in these pixels can reach, if an operator is
   // reached only through inputs that really differ.
   int64_t ImpliedWork(const std::vector<Mask>& differing) const {
     int64_t work = 0;
@@ -315,7 +315,7 @@ TEST_P(MetamorphicTest, ARefreshOfEverythingGivesDenseBits) {
   }
 }
 
-// What does not count as a change stays as it was, but no longer than a refresh takes.
+// A pixel whose change does not count stays as it was, but no longer than until its refresh.
 TEST_P(MetamorphicTest, OnceEveryStripHadItsTurnAStillPictureIsStoredAsADenseRunGivesIt) {
   const Scene scene = MakeScene(CameraMotion::kTravel);
   for (const auto policy : {kExact, kChange}) {
@@ -409,8 +409,8 @@ TEST_P(MetamorphicTest, AShiftByWholeStridesIsDenseAwayFromTheBorderForTheWorkOf
   }
 }
 
-// Maps moved by whole pixels hold what they held. A dense run gives the same except where the
-// border shows, in what was kept or in what it was computed from.
+// Maps moved by whole pixels hold what they held. A dense run gives the same, except where the
+// border shows in what was kept or in its inputs.
 TEST_P(MetamorphicTest, MapsWarpedByWholeStridesAreDenseAwayFromBorders) {
   ASSERT_NO_FATAL_FAILURE(MoveByWholeStrides());
   std::vector<Mask>& may_differ = differing_;

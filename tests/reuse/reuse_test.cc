@@ -16,7 +16,7 @@
 #include "tests/testing/run_graph.h"
 #include "tests/testing/scripted_tracker.h"
 
-// Decisions about frames that nobody executes, or somebody else does.
+// Decisions about frames that nobody, or somebody else, executes.
 
 namespace cacheinf {
 namespace {

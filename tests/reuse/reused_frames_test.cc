@@ -168,7 +168,7 @@ TEST_F(ReusedFramesTest, BlackFramesAtFirstDoNotMakeLaterOnesCostMore) {
   EXPECT_NEAR(share_after(2), share_after(0), 0.05);
 }
 
-// Nor does one moment of much contrast.
+// One moment of much contrast does not decide it, either.
 TEST_F(ReusedFramesTest, AFrameOfHighContrastDoesNotMakeLaterOnesCostLess) {
   const Scene scene = MakeScene(1.0);
   const auto dull = [&](int frame) {
@@ -416,7 +416,7 @@ TEST_F(ReusedFramesTest, WhereTooMuchChangesReuseRestsLongerEachTime) {
   }
   EXPECT_EQ(tries, (std::vector<int>{1, 3, 6, 11, 20, 37}));
 
-  // Once it pays, it is tried with every frame; and what is forgotten is this as well.
+  // Once it pays, it is tried with every frame; Forget resets this as well.
   const Pixels still = noise();
   while (Show(still).is_dense) {
   }
@@ -489,8 +489,8 @@ TEST_F(ReusedFramesTest, AWarpFollowsTheCameraAndAnswersInTheFrame) {
   }
 }
 
-// What was seen before keeps its features, resampled. (Near the border a dense run computes other
-// features, which what has moved there never had.)
+// Content that was seen before keeps its features, resampled. (Near the border a dense run computes
+// other features, which content that has moved there never had.)
 TEST_F(ReusedFramesTest, WhatHasMovedAgreesBetterThanTheAnswerOfTheFrameBefore) {
   Pixels world;
   for (int y = 0; y < 2 * kHeight; ++y) {

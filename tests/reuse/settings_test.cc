@@ -88,7 +88,7 @@ TEST(ReuseSettingsTest, ASaferLevelReusesLessThanTheOneBefore) {
   EXPECT_FLOAT_EQ(SettingsAt(Level::kSafer, Resolve(given, {})).change_policy().threshold, 0.1f);
 }
 
-// Errors of a quarter are 12 decibels; nothing is less strict than what is the default.
+// Errors of a quarter are 12 decibels; nothing is less strict than the default.
 TEST(ReuseSettingsTest, SaferLevelsWantMoreSimilarBlocks) {
   const auto psnr_at = [](Level level, double psnr) {
     const ChangeConfig blocks = {.rule = ChangeConfig::Rule::kBlocks, .psnr = psnr};
@@ -99,7 +99,7 @@ TEST(ReuseSettingsTest, SaferLevelsWantMoreSimilarBlocks) {
   EXPECT_EQ(psnr_at(Level::kSafer, 5), ChangeConfig().psnr);
   EXPECT_EQ(psnr_at(Level::kSafer, 95), 100);
   EXPECT_EQ(psnr_at(Level::kShorterExpiry, 95), 95);
-  // Where nothing is reused nothing need be safer, and rows can be shared as before.
+  // If nothing is reused, nothing needs to be safer, and rows can be shared as before.
   const ReuseSettings fixed = Resolve({.policy = CacheConfig::Policy::kFixed, .stem = 0}, {});
   EXPECT_TRUE(SettingsAt(Level::kDense, fixed).change_policy().can_split());
 }

@@ -12,7 +12,8 @@ namespace {
 constexpr double kLeastOverlap = 0.3;
 constexpr int kMostUnseen = 1;
 
-// Of the filter's state: centre, area, width ÷ height, and the velocities of the first three.
+// Places in the filter's state: centre, area, width ÷ height, and the velocities of the first
+// three.
 constexpr int kX = 0;
 constexpr int kY = 1;
 constexpr int kArea = 2;

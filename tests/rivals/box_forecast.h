@@ -8,9 +8,9 @@
 
 namespace cacheinf {
 
-// What trackers of boxes make of the last answer without a look at newer pictures: each box goes on
-// as it moved so far. SORT's Kalman filter: centre, area and shape, of which all but the shape have
-// a constant velocity; its matrices are those of SORT's code. Boxes take tracks of their class
+// How trackers of boxes continue the last answer without looking at newer pictures: each box goes
+// on as it has moved so far. SORT's Kalman filter: centre, area and shape, where all but the shape
+// have a constant velocity; its matrices are those of SORT's code. Boxes take tracks of their class
 // greedily, best boxes first, by an overlap of at least .3.
 class BoxForecast {
  public:

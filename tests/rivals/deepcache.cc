@@ -105,7 +105,7 @@ std::vector<Setting> SettingsOf(const RobotConfig& config, bool has_sweeps) {
   return settings;
 }
 
-// What the frames of one clip, or of all, came to.
+// The results of the frames of one clip, or of all.
 struct Tally {
   int frames = 0;
   double dense_ms = 0;

@@ -100,7 +100,7 @@ double BestByTrying(const CostModel& model, bool keeps) {
 TEST(Exhaustive, LeavesOutOnlyWhatIsNoBetter) {
   for (uint32_t seed = 9001; seed < 9041; ++seed) {
     RandomNetwork network = MakeRandomNetwork(seed, 4);
-    // Bounds must hold whatever gains how much on the server, and wherever a curve bends.
+    // Bounds must hold however much each operator gains on the server, and wherever a curve bends.
     std::mt19937 random(seed);
     for (Profile* const profile : {&network.pair.robot, &network.pair.server}) {
       for (ProfiledOperator& op : profile->operators) {
@@ -196,7 +196,7 @@ TEST(Planner, EqualSeedsGiveEqualPlans) {
     EXPECT_EQ(MakePlanner(name)->Solve(model, options), MakePlanner(name)->Solve(model, options))
         << name;
   }
-  // In a large network it is chance where a search ends.
+  // In a large network, where a search ends is chance.
   const ProfilePair large = MakeKapaoLike();
   const CostModel of_large(large.robot, large.server, {200, 200, 4, 0.3, 0.4});
   const Plan plan = SearchSplits(of_large, true, options);

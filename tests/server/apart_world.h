@@ -47,27 +47,11 @@ class ApartTest : public FolderTest {
   }
 
   Arguments Robot(int frames, const Arguments& how) const {
-    return Arguments{ProgramPath("cacheinf-robot"),
-                     "run",
-                     "--model",
-                     folder_ / "model",
-                     "--source",
-                     "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames),
-                     "--threads",
-                     "1",
-                     "--policy",
-                     "exact",
-                     "--check",
-                     "7",
-                     "--server",
-                     "mpi:lab",
-                     "--name-server",
-                     folder_ / "name-server",
-                     "--summary",
-                     folder_ / "summary",
-                     "--answers",
-                     folder_ / "answers"} +
-           how;
+    return ExactRobot(folder_, Generated(frames),
+                      Arguments{"--check", "7", "--server", "mpi:lab"} +
+                          Arguments{"--name-server", folder_ / "name-server"} +
+                          Arguments{"--summary", folder_ / "summary"} +
+                          Arguments{"--answers", folder_ / "answers"} + how);
   }
 
   bool AnswersCome(bool are_served, int count = 30) const {

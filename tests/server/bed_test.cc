@@ -57,8 +57,8 @@ class Bed : public TcpTest {
                               "100", "--check", "7", "--summary", Path("summary")}));
   }
 
-  // Every frame has an answer, its own or a moved one, and 99 % of them come in time: others have
-  // the machine's cores, too.
+  // Every frame has an answer, its own or a moved one, and 99 % of them come in time: others also
+  // use the machine's cores.
   void ExpectAllInTime() const {
     std::map<int64_t, double> first_ms;
     for (const std::string& line : Lines()) {
@@ -110,8 +110,8 @@ class SlowBed : public Bed {
     ASSERT_TRUE(ComesTrue([&] { return NewestFrame() >= end; }));
   }
 
-  // Lets a robot run through faults: each begins, lasts and ends. Of the frames that are at least
-  // 2 s away from one, nearly as many are answered with a server as before the first.
+  // Lets a robot run through faults: each begins, lasts and ends. Among frames at least 2 s away
+  // from a fault, nearly as many are answered with a server as before the first fault.
   void RunThrough(const std::function<void()>& begin, milliseconds lasts,
                   const std::function<void()>& end, const Arguments& to_server) {
     const auto robot = StartRobot(to_server);
@@ -214,7 +214,7 @@ TEST_F(SlowBed, ASecondServerWhoseFirstDies) {
   EXPECT_NE(port_of_second, port);
 }
 
-// A robot alone has every answer; one whose link comes and goes has no less of them in time.
+// A robot alone has every answer; one with a link that comes and goes has no fewer of them in time.
 TEST_F(SlowBed, ALinkThatFlaps) {
   const auto server = StartServer();
   const auto robot = StartRobot(ToServer());

@@ -26,6 +26,7 @@
 #include "common/reuse/reuse.h"
 #include "common/reuse/settings.h"
 #include "tests/plan/profiles.h"
+#include "tests/plan/schedules.h"
 #include "tests/server/programs.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/networks.h"
@@ -46,9 +47,7 @@ class Exact : public FolderTest {
   void SetUp() override { WritePack(*graph_, folder_ / "model"); }
 
   Arguments Robot(const std::string& name, const Arguments& more) const {
-    const std::string source =
-        "generated:seed=3,width=96,height=64,frames=" + std::to_string(kManyFrames);
-    return ExactRobot(folder_, source, name, more);
+    return DumpingRobot(folder_, Generated(kManyFrames), name, more);
   }
 
   // Every codec is in the schedule. The lossy ones seem to cost next to nothing, and the server to
@@ -63,7 +62,6 @@ class Exact : public FolderTest {
         std::make_shared<const CompiledModel>(graph_, std::make_unique<CpuBackend>()), options);
     std::vector<ProfiledOperator> operators = DescribeOperators(*graph_, state.layout());
     for (ProfiledOperator& op : operators) SetCosts(op, 10);
-    Schedule schedule;
     ProfilePair pair = PairOf(std::move(operators), /*speedup=*/100, /*picture_bytes=*/18'432);
     pair.robot.codecs.clear();
     for (const std::string& codec : codecs) {
@@ -71,10 +69,7 @@ class Exact : public FolderTest {
       pair.robot.codecs.push_back({codec, Curve::Constant(is_lossless ? 18'000 : 100), 0.1, 0.1});
     }
     pair.server.codecs = pair.robot.codecs;
-    schedule.model = pair.robot.model;
-    schedule.planner = planner;
-    schedule.robot = pair.robot;
-    schedule.server = pair.server;
+    Schedule schedule = ScheduleOf(pair, planner);
     schedule.mbit = {0, 1000};
     schedule.robot_work = schedule.server_work = {1};
     schedule.buckets.resize(2);

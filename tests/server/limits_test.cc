@@ -33,7 +33,7 @@ using std::chrono::milliseconds;
 // The server's limits are those of a user of its own.
 constexpr char kUser[] = "54321";
 
-// A robot that has come, and what became of it.
+// A robot that has come, and what happened to it.
 class Guest {
  public:
   // `prepares`: it wants frames to be computed.
@@ -152,7 +152,7 @@ TEST_F(LimitsTest, ARobotForWhichThereIsNoThreadIsToldSoAndTheOthersAreServed) {
   }
 }
 
-// What the libraries start aborts if it cannot have its threads.
+// The libraries abort if they cannot start their threads.
 TEST_F(LimitsTest, AServerThatLacksThreadsOfItsOwnSaysSo) {
   if (getuid() != 0) GTEST_SKIP() << "only root may become a user whose limits are its own";
   int refused = 0;

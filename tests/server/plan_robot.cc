@@ -12,18 +12,19 @@
 #include <vector>
 
 #include "client/frame_executor.h"
-#include "common/answer/outputs.h"
 #include "common/backend/host/cpu_backend.h"
 #include "common/base/clock.h"
 #include "common/base/error.h"
 #include "common/base/program.h"
 #include "tests/testing/clip.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 
 // A robot that changes its plan every few frames: alone, pictures in either codec to a server that
 // keeps results or not, rows shared at some cuts. The answer to every frame must have the bits of a
-// dense run. Between frames it keeps warm what it keeps, which may stay open over changes of plan.
+// dense run. Between frames it keeps its results warm; that work may stay open over changes of
+// plan.
 //
 //   plan_robot NETWORK
 
@@ -59,7 +60,7 @@ class PlanRobot {
     }
   }
 
-  // A frame that the server computes leaves alone what is kept of the frames before.
+  // A frame that the server computes leaves alone the results kept from earlier frames.
   void KeepWhatIsKept() {
     MeetServer();
     const Plan local = {.kind = Plan::Kind::kLocal, .keeps = true, .codec = "", .cuts = {}};
@@ -141,7 +142,7 @@ class PlanRobot {
     while (!executor_.Step()) continue;
   }
 
-  // So that a decision for what is kept is often open when the next frame or plan comes.
+  // Makes it likely that a standby decision is open when the next frame or plan comes.
   void StandByForAWhile() {
     clock_.Leap(milliseconds(random_() % 1000));
     const auto steps = random_() % static_cast<uint32_t>(2 * executor_.state().stage_count());
@@ -159,15 +160,9 @@ class PlanRobot {
       throw Failure(plan, std::string("was executed by plan ") + NameOf(execution.kind));
     }
     ++served_[execution.kind];
-    dense_.SetPicture(picture);
-    dense_.Run();
-    const auto expected = Outputs(dense_);
-    OutputNumbers actual;
-    ReadOutputs(executor_.outputs(), actual);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const std::string difference = FirstDifference(expected[i], actual[i]);
-      if (!difference.empty()) throw Failure(plan, difference);
-    }
+    const std::string difference =
+        FirstDifference(DenseOutputs(dense_, picture), OutputsOf(executor_.outputs()));
+    if (!difference.empty()) throw Failure(plan, difference);
     return execution;
   }
 

@@ -1,6 +1,7 @@
 #ifndef CACHEINF_TESTS_SERVER_PROGRAMS_H_
 #define CACHEINF_TESTS_SERVER_PROGRAMS_H_
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <algorithm>
@@ -43,25 +44,37 @@ inline Arguments Server(const std::filesystem::path& models, const Arguments& mo
   return Arguments{ProgramPath("cacheinf-server"), "--threads", "1", "--models", models} + more;
 }
 
-// A robot on one thread whose answers are exact, with the model in the folder; its outputs go to
-// FOLDER/NAME and its answers to FOLDER/NAME.jsonl.
+// A robot on one thread.
+inline Arguments RobotOf(const std::string& model, const std::string& source,
+                         const Arguments& more) {
+  return Arguments{ProgramPath("cacheinf-robot"), "run", "--threads", "1"} +
+         Arguments{"--model", model, "--source", source} + more;
+}
+
+// One with the demo's network.
+inline Arguments DemoRobot(const std::string& source, const Arguments& more) {
+  const std::filesystem::path configs = SourceFolder() / "configs";
+  return RobotOf(configs / "models/demo_segmentation.onnx", source,
+                 Arguments{"--config", configs / "demo.json"} + more);
+}
+
+// One whose answers are exact, with the model in the folder.
 inline Arguments ExactRobot(const std::filesystem::path& folder, const std::string& source,
-                            const std::string& name, const Arguments& more) {
-  return Arguments{ProgramPath("cacheinf-robot"),
-                   "run",
-                   "--model",
-                   folder / "model",
-                   "--source",
-                   source,
-                   "--threads",
-                   "1",
-                   "--policy",
-                   "exact",
-                   "--dump-outputs",
-                   folder / name,
-                   "--answers",
-                   folder / (name + ".jsonl")} +
-         more;
+                            const Arguments& more) {
+  return RobotOf(folder / "model", source, Arguments{"--policy", "exact"} + more);
+}
+
+// The same; its outputs go to FOLDER/NAME and its answers to FOLDER/NAME.jsonl.
+inline Arguments DumpingRobot(const std::filesystem::path& folder, const std::string& source,
+                              const std::string& name, const Arguments& more) {
+  return ExactRobot(
+      folder, source,
+      Arguments{"--dump-outputs", folder / name, "--answers", folder / (name + ".jsonl")} + more);
+}
+
+// Of pictures that are generated.
+inline std::string Generated(int frames) {
+  return "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames);
 }
 
 // The contents of files, by name.
@@ -142,6 +155,24 @@ inline bool AnswersCome(const std::filesystem::path& answers, bool are_served, i
     }
     return row >= count;
   });
+}
+
+// Expects that a robot has answered every frame, with a dense run's bits, as its checks say; of a
+// camera's, those that were taken.
+inline void ExpectAllAnswered(const std::filesystem::path& answers,
+                              const std::filesystem::path& summary, double most_ms = 1000,
+                              double most_skipped = 0) {
+  const std::vector<std::string> lines = LinesOf(answers);
+  ASSERT_GT(lines.size(), 100u);
+  double last = -1;
+  for (const std::string& line : lines) {
+    ASSERT_GT(NumberIn(line, "frame"), last) << line;
+    ASSERT_LE(NumberIn(line, "frame"), last + 1 + most_skipped) << line;
+    ASSERT_LT(NumberIn(line, "latency_ms"), most_ms) << line;
+    last = NumberIn(line, "frame");
+  }
+  const std::string text = ReadFile(summary);
+  EXPECT_NE(text.find("\"largest_relative_l2\": 0.0"), text.npos) << text;
 }
 
 }  // namespace cacheinf

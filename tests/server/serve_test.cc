@@ -58,8 +58,8 @@ class Serve : public FolderTest {
 
   Arguments Robot(const std::string& outputs, const Arguments& more,
                   const std::string& source = kSource) const {
-    return ExactRobot(folder_, source, outputs,
-                      Arguments{"--summary", folder_ / (outputs + ".json")} + more);
+    return DumpingRobot(folder_, source, outputs,
+                        Arguments{"--summary", folder_ / (outputs + ".json")} + more);
   }
 
   // The outputs of the robot alone.
@@ -122,7 +122,7 @@ TEST_F(Serve, TheRobotSamplesTheServersAnswers) {
   EXPECT_EQ(sampled["fails"], false);
 }
 
-// Nothing is lost after what the codec loses.
+// Nothing is lost beyond what the codec loses.
 class ServeLossy : public Serve {
  protected:
   void ExpectAnswersOfDumpedPictures(const std::string& codec, const std::string& mode) const {
@@ -167,32 +167,12 @@ TEST_F(ServeLossy, GStreamersPicturesGiveTheServersAnswers) {
 
 // When the camera moves, answers depend on the server's word about where the frame lies.
 TEST_F(Serve, OnTheServersCanvasAnswersAgreeAsOnTheRobotsOwn) {
-  const fs::path configs = SourceFolder() / "configs";
   const auto summary_of = [&](const Arguments& how, bool is_together) {
     const Arguments robot =
-        Arguments{ProgramPath("cacheinf-robot"),
-                  "run",
-                  "--config",
-                  configs / "demo.json",
-                  "--model",
-                  configs / "models" / "demo_segmentation.onnx",
-                  "--source",
-                  "generated:seed=6,frames=12,camera=travel,width=320,height=240",
-                  "--policy",
-                  "fixed",
-                  "--stem",
-                  "0",
-                  "--refresh",
-                  "0",
-                  "--geometry",
-                  "canvas",
-                  "--threads",
-                  "1",
-                  "--check",
-                  "1",
-                  "--summary",
-                  folder_ / "summary.json"} +
-        how;
+        DemoRobot("generated:seed=6,frames=12,camera=travel,width=320,height=240",
+                  Arguments{"--policy", "fixed", "--stem", "0", "--refresh", "0"} +
+                      Arguments{"--geometry", "canvas", "--check", "1"} +
+                      Arguments{"--summary", folder_ / "summary.json"} + how);
     Process process(
         is_together ? cacheinf::Together(robot, Server(folder_ / "models", {"--once"})) : robot,
         kEnvironment);
@@ -299,7 +279,7 @@ TEST_F(Serve, RowsAreSharedWithinOnePrecision) {
       << both.output();
 }
 
-// Has measured in a cache folder what its convolutions take, and remembers it otherwise.
+// Measures its convolutions' times in a cache folder, and changes them there.
 class ServeOwnSchemes : public Serve {
  protected:
   Arguments In(const std::string& cache) const {
@@ -479,11 +459,6 @@ TEST_F(SlowServe, RobotAndServerMeasureThemselvesAndSolveAScheduleAndKeepIt) {
   }
   auto environment = kEnvironment;
   environment["CACHEINF_CACHE"] = folder_ / "cache";
-  const auto count = [](const std::string& text, const std::string& words) {
-    int found = 0;
-    for (size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++found;
-    return found;
-  };
   for (const bool is_first : {true, false}) {
     SCOPED_TRACE(is_first ? "first" : "again");
     Process both(cacheinf::Together(Robot("planned", {"--server", "mpi"}, camera),
@@ -492,12 +467,12 @@ TEST_F(SlowServe, RobotAndServerMeasureThemselvesAndSolveAScheduleAndKeepIt) {
     // The first one is made of the robot's rough profile.
     const int schedules = is_first ? 2 : 1;
     for (int i = 0; i < 3000; ++i) {
-      if (count(both.output(), "the server has sent a schedule") >= schedules) break;
+      if (CountOf("the server has sent a schedule", both.output()) >= schedules) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    EXPECT_EQ(count(both.output(), "the server has sent a schedule"), schedules) << both.output();
-    EXPECT_EQ(count(both.output(), "the robot has measured itself"), is_first ? 1 : 0);
-    EXPECT_EQ(count(both.output(), "the server has sent a first plan") > 0, is_first);
+    EXPECT_EQ(CountOf("the server has sent a schedule", both.output()), schedules) << both.output();
+    EXPECT_EQ(CountOf("the robot has measured itself", both.output()), is_first ? 1 : 0);
+    EXPECT_EQ(CountOf("the server has sent a first plan", both.output()) > 0, is_first);
     const auto is_planned = [](const std::string& line) {
       return line.find("\"plan\"") != line.npos;
     };

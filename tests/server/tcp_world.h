@@ -47,10 +47,7 @@ class TcpTest : public FolderTest {
   }
 
   Arguments Robot(int frames, const std::string& outputs, const Arguments& how) const {
-    return before_robot_ +
-           ExactRobot(folder_,
-                      "generated:seed=3,width=96,height=64,frames=" + std::to_string(frames),
-                      outputs, how);
+    return before_robot_ + DumpingRobot(folder_, Generated(frames), outputs, how);
   }
 
   Arguments ToServer() const {

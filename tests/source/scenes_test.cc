@@ -69,8 +69,8 @@ TEST(Scenes, FramesCanBeDrawnInAnyOrder) {
 }
 
 // The labels mark exactly where the picture shows a shape: without shapes the same seed gives the
-// same background, which differs where a label says so and, but for the blended edges, nowhere
-// else.
+// same background; the picture differs from it where a label says so and, except for blended edges,
+// nowhere else.
 TEST(Scenes, LabelsLieWhereTheShapesAre) {
   for (uint64_t seed = 40; seed < 46; ++seed) {
     SceneOptions options = Options(seed, CameraMotion::kTravel);

@@ -74,7 +74,7 @@ std::string DifferenceBeyondRounding(const PreparedCase& actual, const PreparedC
   if (!HasOwnBits(actual)) return Difference(actual, expected);
   std::vector<double> bounds;
   if (actual.memory->winograd) {
-    // What rounding does stays far below what a wrong weight, tap or epilogue does.
+    // Errors of rounding stay far below those of a wrong weight, tap or epilogue.
     constexpr double kMostOfTheRange = 2e-5;
     double range = 0;
     for (const float number : expected.output()) {

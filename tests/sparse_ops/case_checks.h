@@ -32,7 +32,7 @@ Families OnlyFamily(const OperatorFamily& family);
 // dense run, which must be as close to the reference as rounding errors allow.
 
 // Checks that every case has the reference's bits, in one run and cut into random rows in random
-// order, and that no cut writes outside its rows. Of a case with a map, unless the family takes
+// order, and that no cut writes outside its rows. For a case with a map, unless the family takes
 // only rows, also checks that random active pixels get the reference's bits and nothing else is
 // written.
 std::string CheckReferenceBits(const std::vector<OperatorCase>& cases, const Families& families,

@@ -20,7 +20,7 @@ namespace cacheinf {
 // Computes the active pixels of the output it was prepared for, with a change test or without one.
 using PreparedCall = std::function<void(const ActivePixels& pixels, const ChangeTest* change)>;
 
-// Computes what ConvArgs does but for rounding (cpu/winograd.h). The reference computes ConvArgs.
+// Computes ConvArgs up to rounding (cpu/winograd.h). The reference computes ConvArgs.
 struct WinogradArgs : ConvArgs {};
 
 // Fetches the pixels that are asked for and not held.

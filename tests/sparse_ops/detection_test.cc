@@ -27,7 +27,7 @@ std::vector<float> Head() {
   return numbers;
 }
 
-// Of a row of cells with `channels` floats, or words, each.
+// A row of cells with `channels` floats, or words, each.
 ConstImageView RowOfCells(const std::vector<float>& numbers, int64_t channels) {
   return AsImage(ConstTensorView{numbers.data(),
                                  4,

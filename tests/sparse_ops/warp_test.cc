@@ -131,7 +131,7 @@ struct RandomWarp {
 };
 
 // ---------------------------------------------------------------------------------------------
-// The rule again, from what a homography means, without rounding positions.
+// The rule again, from the meaning of a homography, without rounding positions.
 
 struct ExactSource {
   bool is_in_view = false;

@@ -5,12 +5,12 @@
 
 namespace cacheinf {
 
-inline SchemePlan WinogradWhereItApplies(const Graph& graph) {
-  SchemePlan plan;
+inline Schemes WinogradWhereItApplies(const Graph& graph) {
+  Schemes schemes;
   for (const Operator& op : graph.operators) {
-    plan.push_back(WinogradApplies(graph, op) ? Scheme::kWinograd : Scheme::kDirect);
+    schemes.push_back(WinogradApplies(graph, op) ? Scheme::kWinograd : Scheme::kDirect);
   }
-  return plan;
+  return schemes;
 }
 
 }  // namespace cacheinf

@@ -53,7 +53,7 @@ class Quantiser {
     return names;
   }
 
-  // Notes what takes the place of a value: `made`, rounded if it is a map of numbers.
+  // Notes the replacement for a value: `made`, rounded if it is a map of numbers.
   void Copy(ValueId value, ValueId made) {
     const Value& old = floats_.value(value);
     if (old.is_map() && old.type == DataType::kFloat32) {

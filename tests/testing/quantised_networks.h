@@ -9,7 +9,7 @@
 namespace cacheinf {
 
 // Rounds every map to u8 or s8 numbers in steps that fit it, and the weights of convolutions to
-// whole steps, one size for each output channel. Optimise makes 8-bit operators of what comes out.
+// whole steps, one size for each output channel. Optimise makes 8-bit operators of the result.
 // REQUIRES: an optimised graph whose only input is a map of numbers from -2 to 2.
 Graph Quantised(const Graph& floats);
 

@@ -103,6 +103,18 @@ std::string FirstDifference(const std::vector<float>& expected, const std::vecto
   return "";
 }
 
+std::string FirstDifference(const std::vector<std::vector<float>>& expected,
+                            const std::vector<std::vector<float>>& actual) {
+  if (expected.size() != actual.size()) {
+    return std::to_string(actual.size()) + " lists instead of " + std::to_string(expected.size());
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const std::string difference = FirstDifference(expected[i], actual[i]);
+    if (!difference.empty()) return "of list " + std::to_string(i) + " " + difference;
+  }
+  return "";
+}
+
 std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backend> backend,
                                       const StateOptions& options) {
   return std::make_unique<ModelState>(std::make_shared<const CompiledModel>(

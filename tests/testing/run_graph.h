@@ -28,6 +28,8 @@ bool SameBits(float a, float b);
 
 // "" if they are equal, else where the first difference lies.
 std::string FirstDifference(const std::vector<float>& expected, const std::vector<float>& actual);
+std::string FirstDifference(const std::vector<std::vector<float>>& expected,
+                            const std::vector<std::vector<float>>& actual);
 
 std::unique_ptr<ModelState> MakeState(const Graph& graph, std::unique_ptr<Backend> backend,
                                       const StateOptions& options = {});

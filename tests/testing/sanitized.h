@@ -3,7 +3,7 @@
 
 namespace cacheinf {
 
-// Whether a sanitizer watches: then all takes several times as long, and more memory.
+// Whether a sanitizer watches: then everything takes several times as long, and more memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kIsSanitized = true;
 #else

@@ -22,6 +22,7 @@
 #include "tests/testing/clip.h"
 #include "tests/testing/inside_state.h"
 #include "tests/testing/networks.h"
+#include "tests/testing/outputs.h"
 #include "tests/testing/run_graph.h"
 
 namespace cacheinf {
@@ -65,14 +66,14 @@ class WalkPair {
   // What crossed since the beginning.
   size_t slices() const { return slices_; }
   size_t bytes() const { return bytes_; }
-  // Of the last frame that both executed.
+  // The work of the last frame that both executed.
   int64_t done() const { return robot_walk_.work().done + server_walk_->work().done; }
   bool is_whole() const { return decision_.kind == FrameDecision::Kind::kWhole; }
 
   // So many more slices leave the robot; the next one throws.
   void FailAfter(size_t slices) { robot_fails_after_ = slices; }
 
-  // One that has seen nothing yet.
+  // Replaces the server by one that has seen nothing yet.
   void ReplaceServer() {
     server_ = std::make_unique<ModelState>(server_model_, options_);
     Fill(*server_, graph().inputs[0], std::nanf(""));
@@ -116,13 +117,7 @@ class WalkPair {
   }
 
   void ExpectDenseAnswer() {
-    dense_.SetPicture(clip_.picture());
-    dense_.Run();
-    const auto expected = Outputs(dense_);
-    const auto actual = Outputs(robot_);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_EQ(FirstDifference(expected[i], actual[i]), "") << "output " << i;
-    }
+    ASSERT_EQ(FirstDifference(DenseOutputs(dense_, clip_.picture()), Outputs(robot_)), "");
   }
 
   // Expects a dense run's bits in the kept rows that a side computed or received in the last frame.

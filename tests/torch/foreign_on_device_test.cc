@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("vectors", "z = y * torch.cumsum(torch.mean(y, [2, 3]), 1)[:, :, None, None]")),
     [](const auto& info) { return std::string(info.param.first); });
 
-// The host cannot know beforehand that relu cuts off all that has changed.
+// The host cannot know beforehand that relu cuts off everything that has changed.
 TEST(ForeignOnDeviceTest, NothingRunsWhereNothingIsActive) {
   const Graph graph = WithForeign("z = torch.cumsum(torch.relu(y - 1e6), 1)", "z");
   const ValueId foreign = FirstForeignOutput(graph);

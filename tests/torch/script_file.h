@@ -37,7 +37,7 @@ at::Tensor RandomWeights(const std::vector<int64_t>& shape, uint64_t seed);
 // where the other is.
 double RelativeError(const Tensor& expected, const Tensor& actual);
 
-// What our importer and executor (on the CPU backend) make of a TorchScript file.
+// A TorchScript file, run by our importer and executor (on the CPU backend).
 struct OwnRun {
   Graph graph;
   std::vector<Tensor> outputs;

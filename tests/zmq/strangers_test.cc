@@ -1,4 +1,4 @@
-// Who is not on the list: nothing gets in, nothing breaks, and a served robot goes on.
+// Peers that are not on the list: nothing gets in, nothing breaks, and a served robot goes on.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -154,7 +154,7 @@ class StrangersTest : public ZmqWorld {
     return greeting;
   }
 
-  // A robot that is listed, but says what it likes.
+  // A robot that is listed, but says anything it likes.
   ZmqSocket Misbehaving(const std::string& name = "leg") const {
     const KeyPair own = ReadKeyPair(Path(name + ".key"));
     ZmqSocket socket(MakeZmqContext(), ZMQ_DEALER);

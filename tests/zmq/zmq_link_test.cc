@@ -23,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A channel takes a peer that is silent for longer for dead.
+// If a peer is silent for longer, a channel takes it for dead.
 constexpr milliseconds kPatience(1500);
 
 class ZmqLinkTest : public ZmqWorld {

@@ -27,8 +27,7 @@ const NodeProgram kProgram = {
     "network. Every option is a private parameter as well (_mode:=cache).",
     CACHEINF_VERSION};
 
-// Starts ROS. If there are private parameters, that waits for a master, whom a stop must not wait
-// for.
+// Starts ROS. If there are private parameters, that waits for a master; a stop must not.
 void Init(int argc, char** argv, const std::atomic<bool>& stop) {
   std::atomic<bool> is_done = false;
   std::thread watch([&] {
@@ -51,7 +50,7 @@ bool WaitForMaster(const std::atomic<bool>& stop) {
   return !stop;
 }
 
-// A stop counts from before main on: libraries take longer to start than the node.
+// A stop counts even before main: libraries take longer to start than the node.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const kStopEarly)() = [] {
   (void)StopOnSignals();
 };
@@ -61,14 +60,14 @@ int Run(int argc, char** argv) {
   std::vector<std::string> arguments;
   ros::removeROSArgs(argc, argv, arguments);
   arguments.erase(arguments.begin());
-  // What needs no master does not wait for one.
+  // Do first what needs no master.
   if (!CheckNodeOptions(kProgram, arguments)) return 0;
   Init(argc, argv, stop);
   if (!WaitForMaster(stop)) return 0;
   const ros::NodeHandle topics;
   const ros::NodeHandle own("~");
-  // roscpp asks for it at its first message. Asked for only when a namesake shuts this node down,
-  // the master would take this one for the newer one, and shut the namesake down as well.
+  // roscpp asks for it at its first message. If that happened only when a namesake shuts this node
+  // down, the master would take this node for the newer one, and shut down the namesake as well.
   bool is_disabled = false;
   (void)ros::param::getCached("/rosout_disable_topics_generation", is_disabled);
   const ros::Publisher rosout = ros::NodeHandle().advertise<rosgraph_msgs::Log>("/rosout", 100);

@@ -103,7 +103,7 @@ std::vector<std::string> NamesIn(const std::string& list) {
   return names;
 }
 
-// A topic; looks who listens when that changes.
+// A topic; checks who listens when that changes.
 template <typename Message>
 class Publisher {
  public:
@@ -148,7 +148,7 @@ class Node::Camera {
 
   NodeWants Wants() const { return topics_.Wants(); }
 
-  // Subscribes to images, or no longer.
+  // Begins or ends the subscription to images.
   void Listen(bool listens, const std::function<void(const NodeImage& image)>& take) {
     if (listens == (subscriber_ != nullptr)) return;
     subscriber_.shutdown();

@@ -27,7 +27,7 @@ struct NodeSettings {
 // Throws InputError.
 std::map<std::string, std::string> ParametersOf(const ros::NodeHandle& own);
 
-// Takes these from the parameters. Throws InputError, in one sentence.
+// Takes these options from the parameters. Throws InputError, in one sentence.
 NodeSettings TakeOwnParameters(std::map<std::string, std::string>& parameters);
 
 // A robot as a node of ROS 1, or as a nodelet: for each camera it subscribes to images as long as
@@ -40,7 +40,8 @@ class Node final : public NodeListener {
        const RobotConfig& config, const Clock& clock);
   ~Node() override;
 
-  // What it computes contradicts its configuration: it answers no more, and has logged why.
+  // Whether the node has stopped answering, because what it computes contradicts its configuration;
+  // it has logged why.
   bool has_failed() const { return has_failed_; }
 
   void Publish(const NodeAnswer& answer) override;
@@ -59,7 +60,7 @@ class Node final : public NodeListener {
   ros::NodeHandle topics_;
   ros::NodeHandle own_;
   const NodeSettings settings_;
-  std::mutex mutex_;  // of callbacks, which a nodelet's threads may call while it is made
+  std::mutex mutex_;  // for callbacks, which a nodelet's threads may call while the node is made
   bool is_active_ = true;
   std::unique_ptr<RobotNode> robot_;
   std::vector<std::unique_ptr<Camera>> cameras_;

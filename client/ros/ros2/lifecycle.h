@@ -25,7 +25,7 @@ class Lifecycle {
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
 
-  // Returns whether the node did it, which it cannot from every state.
+  // Returns whether the node did it: not every state allows it.
   bool Change(uint8_t transition);
 
   bool is_finalized() const;

@@ -16,7 +16,7 @@
 namespace cacheinf {
 namespace {
 
-// A stop counts from before main on: libraries take longer to start than the node.
+// A stop counts even before main: libraries take longer to start than the node.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const kStopEarly)() = [] {
   (void)StopOnSignals();
 };
@@ -30,7 +30,7 @@ int Run(int argc, char** argv) {
     try {
       rosout.Publish(message);
     } catch (const ros2::RosError&) {
-      // It is on standard error.
+      // The error is already on standard error.
     }
   });
   std::map<std::string, ros2::ParameterValue> given = ros.GivenParameters();

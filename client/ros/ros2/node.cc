@@ -39,7 +39,7 @@ namespace {
 using lifecycle_msgs::msg::Transition;
 using namespace std::chrono_literals;
 
-constexpr auto kBetweenLooks = 50ms;  // at who listens, and at the time
+constexpr auto kBetweenLooks = 50ms;  // at listeners, and at the time
 constexpr auto kBetweenStatus = 1s;
 constexpr const char* kUseSimTime = "use_sim_time";
 constexpr const char* kNotConfigured = "the node is not configured";
@@ -75,7 +75,7 @@ T Get(const std::string& name, const ParameterValue& value, const char* what) {
   throw InputError(fmt::format("parameter {} must be {}", name, what));
 }
 
-// Throws InputError if they cannot be the prefixes of topics, or not tell cameras apart.
+// Throws InputError if they cannot be prefixes of topics, or do not tell cameras apart.
 void CheckNames(const std::vector<std::string>& cameras) {
   std::set<std::string> known;
   for (const std::string& name : cameras) {
@@ -157,7 +157,7 @@ class Node::Camera {
     return wants;
   }
 
-  // Subscribes to images, or no longer.
+  // Begins or ends the subscription to images.
   void Listen(bool listens, const std::function<void(const NodeImage& image)>& take) {
     if (listens == (subscription_ != nullptr)) return;
     subscription_.reset();
@@ -169,7 +169,8 @@ class Node::Camera {
     }
   }
 
-  // Notes in the status whose quality of service does not fit, and logs it when it is new.
+  // Notes in the status a peer with a quality of service that does not fit, and logs it when it is
+  // new.
   void NoteMisfit(NodeStatus& status) {
     const auto add = [&status](const std::string& misfit, const char* parameter) {
       if (misfit.empty() || !status.misfit.empty()) return;
@@ -379,7 +380,7 @@ bool Node::Spin(const std::atomic<bool>& stop) {
       robot_->Want(camera, wants);
       cameras_[i]->Listen(is_active_ && (settings_.is_always_on || wants.anything()),
                           [this, camera](const NodeImage& image) {
-                            // What came with it in one wait may have ended the robot.
+                            // A message from the same wait may have ended the robot.
                             if (robot_) robot_->Offer(camera, image);
                           });
       if (cameras_[i]->subscription() != nullptr) waitables.push_back(cameras_[i]->subscription());

@@ -8,7 +8,7 @@
 
 namespace cacheinf::ros2 {
 
-// What a parameter may be, but for lists of bytes and booleans, which no key is.
+// What a parameter may be, except lists of bytes and booleans: no key has these types.
 using ParameterValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
                  std::vector<double>, std::vector<std::string>>;

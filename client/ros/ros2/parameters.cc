@@ -95,7 +95,7 @@ parameter_msg::ParameterValue MessageOf(const ParameterValue& value) {
   return message;
 }
 
-// Nothing of a list of bytes or booleans.
+// Returns nothing for a list of bytes or booleans.
 ParameterValue ValueOf(const parameter_msg::ParameterValue& message) {
   using Type = parameter_msg::ParameterType;
   switch (message.type) {

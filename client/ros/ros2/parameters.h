@@ -28,8 +28,8 @@ using NamedValues = std::vector<std::pair<std::string, ParameterValue>>;
 std::vector<Parameter> ParametersOf(RobotConfig config,
                                     const std::function<bool(const std::string& key)>& is_wanted);
 
-// A key's value as SetField takes it. Throws InputError if the key is a text's and the value is
-// none.
+// A key's value as SetField takes it. Throws InputError if the key takes a text and the value is
+// not one.
 std::string TextOf(const std::string& key, const ParameterValue& value);
 
 // A node's parameters, by the six services that every client knows, and the topic of their changes.

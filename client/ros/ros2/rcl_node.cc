@@ -61,7 +61,7 @@ void Require(rcl_ret_t result) {
   if (result == RCL_RET_OK) return;
   std::string text = rcl_get_error_string().str;
   rcl_reset_error();
-  // What follows is where in the sources of ROS.
+  // What follows is a place in the sources of ROS.
   const size_t place = std::min(text.find(", at /"), text.find('\n'));
   throw RosError("ROS: " + text.substr(0, place));
 }

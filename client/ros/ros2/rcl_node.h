@@ -19,8 +19,8 @@
 #include "client/ros/ros2/parameter_value.h"
 #include "common/base/error.h"
 
-// rcl, the C library under every ROS client, with lifetimes and callbacks, as much of it as a node
-// needs: rclcpp is not everywhere. Messages are those of C++.
+// The part of rcl, the C library under every ROS client, that a node needs, with lifetimes and
+// callbacks: rclcpp is not everywhere. Messages are those of C++.
 
 namespace cacheinf::ros2 {
 
@@ -32,7 +32,7 @@ class RosError : public InputError {
 // Throws RosError unless the call went well.
 void Require(rcl_ret_t result);
 
-// What waits for something to come, and handles it.
+// Waits for something to come, and handles it.
 class Waitable {
  public:
   virtual ~Waitable() = default;
@@ -70,11 +70,11 @@ class RclNode {
   // node or gives it nothing, as its quality of service does not fit `own`, and says why.
   std::string MisfitAmong(Side side, const std::string& topic, const rmw_qos_profile_t& own);
 
-  // Handles what has come, or comes within the time. Meanwhile none of the waitables may go.
+  // Handles what has come, or comes within the time. No waitable may go before this returns.
   void Wait(std::chrono::nanoseconds longest, const std::vector<Waitable*>& waitables);
 
  private:
-  // What ROS has started ends with it, also where the rest cannot be made.
+  // Its end shuts ROS down, even if the rest of the node cannot be made.
   class Context {
    public:
     Context(int argc, const char* const* argv);
@@ -166,7 +166,7 @@ class Subscription final : public Waitable {
   Message message_;  // the last one, whose memory the next one uses
 };
 
-// Handles a service's requests, of one that rcl has made or of its own.
+// Handles the requests of a service: its own, or one that rcl has made.
 template <typename Type>
 class Service final : public Waitable {
  public:
@@ -203,7 +203,7 @@ class Service final : public Waitable {
     Require(result);
     Response response;
     answer_(request, response);
-    // A client that has left meanwhile is no error of the node.
+    // It is no error of the node if the client has left meanwhile.
     if (rcl_send_response(service_, &id, &response) != RCL_RET_OK) rcl_reset_error();
   }
 

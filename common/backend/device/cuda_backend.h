@@ -11,12 +11,12 @@ namespace cuda {
 class EmulatedDevice;
 }  // namespace cuda
 
-// On this machine's first GPU. Throws InputError where there is none, or no CUDA in this build, or
+// Runs on this machine's first GPU. Throws InputError if there is none, this build has no CUDA, or
 // the GPU lacks the precision.
 std::unique_ptr<Backend> MakeCudaBackend(const cuda::ConvOptions& options = {});
 
-// The same on the strict stand-in for a GPU, slow, for tests and developers. Its threads and blocks
-// take turns as the seed has it.
+// The same on the strict stand-in for a GPU, slow, for tests and developers. The seed decides the
+// order in which its threads and blocks take turns.
 std::unique_ptr<Backend> MakeEmulatedCudaBackend(unsigned seed = 1,
                                                  const cuda::ConvOptions& options = {});
 std::unique_ptr<Backend> MakeEmulatedCudaBackend(std::shared_ptr<cuda::EmulatedDevice> device,

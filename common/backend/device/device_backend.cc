@@ -33,7 +33,7 @@ BasicTensorView<T> InOrder(const BasicTensorView<U>& view, T* data) {
   return PackedView(data, view, view.rank - 1);
 }
 
-// Of two views of the same dims.
+// REQUIRES: two views of the same dims.
 template <typename T, typename U>
 bool AreLaidOutAlike(const BasicTensorView<T>& a, const BasicTensorView<U>& b) {
   for (int i = 0; i < a.rank; ++i) {
@@ -97,7 +97,7 @@ std::string CapabilityOf(const cuda::DeviceFacts& facts) {
          std::to_string(facts.compute_minor);
 }
 
-// Takes a convolution as it is told of, for packing.
+// Catches a convolution's arguments, for packing.
 struct ConvCatcher {
   template <typename Args, typename Pixels>
   void operator()(const Args& args, const Pixels&) const {
@@ -156,7 +156,7 @@ struct DeviceBackend<Device>::Kernels {
     if (own.heads != nullptr) own.heads = HeadsOnDevice();
     (*this).template operator()<NonMaxSuppressionArgs>(own);
   }
-  // With the places that their maps have now.
+  // The heads, with the current places of their maps.
   const DetectionHead* HeadsOnDevice() const {
     return queue.Bring(call.call.heads.data(), call.call.heads.size());
   }
@@ -171,10 +171,10 @@ struct DeviceBackend<Device>::Kernels {
   Queue& queue;
   const Call& call;
   float* scratch;
-  // Of sparse runs.
+  // For sparse runs.
   Sets* sets = nullptr;
   PixelSet active = {};
-  cuda::SettleArgs test = {};  // of a convolution
+  cuda::SettleArgs test = {};  // for a convolution
 };
 
 template <class Device>
@@ -192,7 +192,7 @@ DeviceBackend<Device>::DeviceBackend(std::string_view family, std::shared_ptr<De
                    " has " + CapabilityOf(facts));
 }
 
-// Nobody says in which order matrix instructions sum, so their numbers are those of a device.
+// The order in which matrix instructions sum is unspecified, so their numbers depend on the device.
 template <class Device>
 std::string DeviceBackend<Device>::Arithmetic() const {
   if (options_.precision == cuda::Precision::kExact) return Backend::Arithmetic();
@@ -212,7 +212,7 @@ Backend::Memory DeviceBackend<Device>::Allocate(size_t floats) {
                   try {
                     stream->After(pointer, bytes);
                   } catch (const cuda::DeviceError&) {
-                    // What was to be done is lost with the device.
+                    // The work left to do is lost with the device.
                   }
                   stream->arena().Free(pointer);
                 });
@@ -269,8 +269,8 @@ int DeviceBackend<Device>::Prepare(const Graph& graph, const Operator& op) {
   return static_cast<int>(calls_.size()) - 1;
 }
 
-// For a value that is to be tested, or on its way from or to the host, what an operator itself
-// works in, and a list or a mask of pixels.
+// Scratch for a value that will be tested or is on its way from or to the host, for an operator's
+// own work, and for a list or a mask of pixels.
 template <class Device>
 void DeviceBackend<Device>::MakeRoom(const ConstTensorView& value, size_t scratch_floats) {
   const size_t floats = static_cast<size_t>(value.Count()) + scratch_floats;
@@ -293,7 +293,7 @@ void DeviceBackend<Device>::PackConv(const Graph& graph, const Operator& op, Cal
   const TensorView output = ShapeOf(graph.value(op.outputs[0]));
   ConvArgs args;
   RunOperator(ConvCatcher{&args}, call.call, inputs, {&output, 1}, cuda::Pixels{}, nullptr);
-  // It is packed beside the stream, into memory that work on its way may have had.
+  // Packing runs beside the stream, into memory that work under way may still use.
   stream_->Wait();
   const auto& conv = *op.As<op::Conv>();
   if (conv.scheme == Scheme::kWinograd) {
@@ -360,7 +360,7 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   if (own.IsKnownEmpty(args.active)) return;
   Call& call = calls_[static_cast<size_t>(handle)];
   if (call.foreign) return RunForeign(*call.foreign, inputs, outputs, &own, args.active);
-  // First, as new spreads flush the queue, which then forgets what it touches.
+  // Do this first: new spreads flush the queue, which then forgets what it touches.
   const bool is_tested = args.has_test && call.call.is_local;
   const cuda::SettleArgs test = is_tested ? TestOf(args, outputs[0], own) : cuda::SettleArgs();
   TouchAll(call, inputs, outputs, own.queue());
@@ -384,7 +384,8 @@ void DeviceBackend<Device>::Run(int handle, std::span<const ConstTensorView> inp
   own.NoteChange(args.active);
 }
 
-// With sets only if any is active; that comes to the host together with the inputs, in one wait.
+// With sets, runs only if any pixel is active; the host learns that together with the inputs, in
+// one wait.
 template <class Device>
 void DeviceBackend<Device>::RunForeign(const TorchCall& foreign,
                                        std::span<const ConstTensorView> inputs,
@@ -440,7 +441,7 @@ const float* DeviceBackend<Device>::SpreadOnDevice(const float* inverse_spread, 
       std::memcmp(spread.host.data(), inverse_spread, count * sizeof(float)) == 0;
   if (!is_current) {
     spread.host.assign(inverse_spread, inverse_spread + channels);
-    // What waits may be for the old ones.
+    // Waiting work may use the old ones.
     if (spread.device.size() > 0) stream_->AfterAll();
     if (spread.device.size() < count) spread.device = Buffer<float>(stream_->arena(), count);
     stream_->CopyToDevice(spread.device.data(), inverse_spread, count * sizeof(float));
@@ -476,8 +477,8 @@ void DeviceBackend<Device>::Warp(const WarpArgs& args, PixelSets& sets, PixelSet
 
 // Numbers from and to the host.
 
-// The numbers cross as the host has them where it has no gaps, and the device lays them out: for
-// the host that takes longer than a network.
+// If the host's numbers have no gaps, they cross as they are, and the device lays them out: on the
+// host that takes longer than a network.
 template <class Device>
 void DeviceBackend<Device>::CopyIn(const ConstTensorView& host, const TensorView& device) {
   ++runs_;
@@ -532,7 +533,7 @@ void DeviceBackend<Device>::ExpectCopyOut(const ConstTensorView& device) {
   expected_.push_back({device, fetched, stream_->fetched_until(), stream_->waits(), runs_});
 }
 
-// What ExpectCopyOut has fetched of it, or null.
+// Its numbers that ExpectCopyOut has fetched, or null.
 template <class Device>
 const ConstTensorView* DeviceBackend<Device>::FetchedBefore(const ConstTensorView& device) {
   for (const Expected& expected : expected_) {
@@ -594,7 +595,7 @@ template <class Device>
 void DeviceBackend<Device>::Scatter(std::span<const float> numbers, ConstMaskView pixels,
                                     const TensorView& map) {
   ++runs_;
-  // Also where there is none: launches should go in the same groups in every frame.
+  // Also if there is none: launches should go in the same groups in every frame.
   auto& stream = stream_->After(map.data, FloatsFrom(map) * sizeof(float));
   ListOnHost(pixels);
   if (host_list_.empty()) return;
@@ -624,8 +625,7 @@ Backend::Gathered DeviceBackend<Device>::BeginGather(const ConstTensorView& map,
   return has_foreign ? nullptr : StartGather(map, static_cast<Sets&>(sets), pixels, rows);
 }
 
-// The numbers of as many pixels as there can be cross, so that the host need not wait for their
-// count.
+// As many numbers cross as there can be pixels, so that the host need not wait for their count.
 template <class Device>
 Backend::Gathered DeviceBackend<Device>::StartGather(const ConstTensorView& map, Sets& sets,
                                                      PixelSet pixels, Range rows) {
@@ -648,7 +648,7 @@ Backend::Gathered DeviceBackend<Device>::StartGather(const ConstTensorView& map,
       {{words.words, mask_bytes}, {packed, most * sizeof(float)}}};
   return [this, map, rows, mask_bytes, &queue, leaving = slices_.Leave(parts)](
              MaskView mask, std::vector<float>* numbers) {
-    // What was asked for meanwhile begins before the host waits.
+    // Work that was asked for meanwhile begins before the host waits.
     queue.Flush();
     const unsigned char* const landed = slices_.Land(*leaving);
     std::memcpy(mask.words, landed, mask_bytes);

@@ -26,17 +26,16 @@
 namespace cacheinf {
 
 // Runs operators by the kernels of sparse_ops/cuda, on a GPU or on the stand-in for one: with the
-// bits of the reference, but for convolutions of a lower precision. The host waits only where the
-// contract of Backend and PixelSets has numbers come to it; up to there a frame's launches are one
+// bits of the reference, except for convolutions of a lower precision. The host waits only where
+// the contract of Backend and PixelSets gives it numbers; up to there a frame's launches are one
 // graph (device_queue.h). Slices are copied beside the kernels (device_slices.h). After the first
 // frames nothing is allocated, and all memory of the device comes from one arena.
 //
-// With a change test a convolution stores what is a change, where its kernel sees whole pixels
-// (conv.h); any other operator computes into scratch memory, and a second kernel stores what is a
-// change from there. An operator that is not local may turn out, on the device, to have nothing
-// active.
+// With a change test a convolution stores only changes itself, if its kernel sees whole pixels
+// (conv.h); any other operator computes into scratch memory, from which a second kernel stores the
+// changes. Only the device may find that an operator that is not local has nothing active.
 //
-// Foreign operators are run by LibTorch on the host, which waits for the device at each of them: it
+// LibTorch runs foreign operators on the host, which waits for the device at each of them: it
 // fetches their inputs, and then sends their outputs.
 template <class Device>
 class DeviceBackend final : public Backend {
@@ -49,7 +48,7 @@ class DeviceBackend final : public Backend {
 
   std::string_view Name() const override { return name_; }
   std::string Arithmetic() const override;
-  // Of the device's memory that it and all its states have, at most so far.
+  // The most memory of the device that it and all its states have had so far.
   size_t device_bytes() const { return stream_->arena().bytes(); }
   Memory Allocate(size_t floats) override;
   int Prepare(const Graph& graph, const Operator& op) override;
@@ -90,7 +89,7 @@ class DeviceBackend final : public Backend {
     std::vector<Buffer<unsigned char>> memory;  // what the kernels read besides maps
   };
 
-  // What ExpectCopyOut has fetched.
+  // Numbers that ExpectCopyOut has fetched.
   struct Expected {
     ConstTensorView view;
     ConstTensorView fetched;

@@ -279,7 +279,7 @@ void DevicePixelSets<Device>::Write(ConstMaskView mask, PixelSet set) {
 template <class Device>
 void DevicePixelSets<Device>::AddWritten(ConstMaskView mask, Range rows, PixelSet set) {
   NoteChange(set);
-  // Brings all of the set's rows, so that the step is the same wherever the mask's lie.
+  // Brings all of the set's rows, so that the step is the same wherever the mask's rows lie.
   written_.assign(this->mask(set).word_count(), 0);
   std::copy_n(mask.words, mask.word_count(),
               written_.begin() + static_cast<std::ptrdiff_t>(rows.begin) * mask.words_per_row);

@@ -15,7 +15,7 @@
 namespace cacheinf {
 
 // A state's pixel sets, as bit masks in a device's memory. They own the state's queue, which notes
-// what is asked of them and launches it together, before what is launched on the queue's recorder.
+// what is asked of them and launches it together, before the launches on the queue's recorder.
 template <class Device>
 class DevicePixelSets final : public PixelSets {
  public:

@@ -10,7 +10,7 @@
 namespace cacheinf {
 namespace {
 
-// Fewer launches are sooner launched than made a graph of.
+// So few launches are faster without a graph.
 constexpr size_t kFewLaunches = 4;
 constexpr size_t kMostGraphs = 64;
 
@@ -57,7 +57,7 @@ void* DeviceStream<Device>::Stage(size_t bytes) {
   bytes = Aligned(bytes);
   if (std::exchange(host_is_free_, false)) {
     ++times_reused_;
-    // What a frame needs lies in one block from the next frame on.
+    // From the next frame on, all that a frame needs lies in one block.
     size_t all = 0;
     for (const HostBlock& block : host_blocks_) all += block.bytes;
     if (host_blocks_.size() > 1) {
@@ -116,7 +116,7 @@ typename Device::Graph& DeviceStream<Device>::GraphOf(const cuda::Recording& rec
       graphs_, [&](const KnownGraph& other) { return other.recording == recording; });
   if (known == graphs_.end()) {
     if (graphs_.size() == kMostGraphs) {
-      // It may be running still.
+      // It may still be running.
       device_->Synchronize(stream_);
       graphs_.erase(std::ranges::min_element(graphs_, [](const KnownGraph& a, const KnownGraph& b) {
         return a.last_use < b.last_use;
@@ -173,7 +173,7 @@ void DeviceQueue<Device>::ReserveToBring(size_t bytes) {
 template <class Device>
 const void* DeviceQueue<Device>::BringBytes(const void* values, size_t bytes) {
   if (brought_.size() + Aligned(bytes) > brought_to_.size()) {
-    // What is launched next may have said what it touches.
+    // The next launch may already have said what it touches.
     const auto touched = std::pair(begin_, end_);
     Flush();
     ReserveToBring(std::max(2 * brought_to_.size(), Aligned(bytes)));

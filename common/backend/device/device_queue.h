@@ -17,14 +17,14 @@ namespace cacheinf {
 template <class Device>
 class DeviceQueue;
 
-// A device with its memory and the stream that all work of a backend goes through, but for copies
-// of slices (device_slices.h).
+// A device with its memory and the stream for all work of a backend, except copies of slices
+// (device_slices.h).
 //
-// Launches wait in queues, one a state, until somebody needs their results. Then a queue's launches
-// go to the stream as a graph, which is recorded when a sequence of launches first comes and
-// replayed whenever it comes again. So nobody has to say how a plan, a policy or a flag changes a
-// frame: another sequence of launches is another graph. What changes from frame to frame must not
-// stand in launches' arguments (DeviceQueue::Bring).
+// Launches wait in queues, one per state, until somebody needs their results. Then a queue's
+// launches go to the stream as a graph, which is recorded when a sequence of launches first comes
+// and replayed whenever it comes again. So nobody has to say how a plan, a policy or a flag changes
+// a frame: another sequence of launches is another graph. Values that change from frame to frame
+// must not be launch arguments (DeviceQueue::Bring).
 template <class Device>
 class DeviceStream {
  public:
@@ -34,22 +34,22 @@ class DeviceStream {
   Device& device() { return *device_; }
   cuda::Arena<Device>& arena() { return arena_; }
 
-  // For work on this memory that goes through no queue, or through another one: what waits in
-  // queues and touches it goes first.
+  // For work on this memory that goes through no queue, or through another one: work that waits in
+  // queues and touches this memory goes first.
   typename Device::Stream& After(const void* memory, size_t bytes);
-  // What waits in any.
+  // All waiting work goes first.
   typename Device::Stream& AfterAll();
-  // After what has gone to it already.
+  // The stream itself, after the work that it already has.
   typename Device::Stream& kernels() { return stream_; }
 
-  // Copies. Memory of the host is taken, or filled, here; the host need not wait.
+  // Copies. The bytes pass through host memory that this holds, so the host need not wait.
   void CopyToDevice(void* to, const void* from, size_t bytes);
   // Memory to write to, for Send. Valid until then.
   void* Stage(size_t bytes);
   void Send(void* to, const void* staged, size_t bytes);
-  // Where these bytes are after the next Wait, until something is staged after it.
+  // Where these bytes will be after the next Wait, until something is staged after that.
   const void* Fetch(const void* from, size_t bytes);
-  // Counts how often what was fetched has been overwritten.
+  // Counts how often fetched bytes have been overwritten.
   uint64_t fetched_until() const { return times_reused_; }
 
   // The host waits for all that has gone to the stream.
@@ -64,7 +64,7 @@ class DeviceStream {
     typename Device::Graph graph;
     uint64_t last_use;
   };
-  // The host's memory from which, and to which, the device copies fast.
+  // Host memory that the device copies fast from and to.
   struct HostBlock {
     unsigned char* memory;
     size_t bytes;
@@ -94,30 +94,30 @@ class DeviceQueue {
   explicit DeviceQueue(std::shared_ptr<DeviceStream<Device>> stream);
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
-  ~DeviceQueue();  // what waits is dropped
+  ~DeviceQueue();  // drops what waits
 
-  // To launch on. What was noted comes before.
+  // The stream to launch on. Noted steps come before.
   typename Device::Stream& recorder();
 
-  // Done in one launch with its neighbours.
+  // Notes a step, which is done in one launch with its neighbours.
   void Note(const cuda::SetStep& step);
 
-  // Brings values to the device for what is launched after it. Where they lie depends on what was
-  // brought since the last Flush, not on the values.
+  // Brings values to the device for later launches. Where they lie depends on what was brought
+  // since the last Flush, not on the values.
   template <typename T>
   const T* Bring(const T* values, size_t count) {
     return reinterpret_cast<const T*>(BringBytes(values, count * sizeof(T)));
   }
-  // Before the first frame: there will be so many bytes at most.
+  // Call before the first frame: makes room for at most so many bytes.
   void ReserveToBring(size_t bytes);
 
-  // What is launched reads or writes this memory; other queues' work on it has gone first.
+  // Notes that the launches read or write this memory; other queues' work on it goes first.
   void Touch(const void* memory, size_t bytes);
 
-  // All goes to the stream.
+  // Sends everything to the stream.
   void Flush();
 
-  // For steps that need some words to work in. Before the first frame.
+  // Makes room for steps that need scratch words. Call before the first frame.
   void ReserveScratch(size_t words);
 
   DeviceStream<Device>& stream() { return *stream_; }
@@ -137,7 +137,7 @@ class DeviceQueue {
   Buffer<uint64_t> scratch_;
   std::vector<unsigned char> brought_;
   Buffer<unsigned char> brought_to_;
-  // What the launches touch lies in here.
+  // All memory that the launches touch lies in here.
   uintptr_t begin_ = UINTPTR_MAX;
   uintptr_t end_ = 0;
 };

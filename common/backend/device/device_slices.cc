@@ -66,7 +66,7 @@ void DeviceSlices<Device>::MakeArriving() {
     each.arrived = device().MakeEvent();
     each.taken = device().MakeEvent();
   }
-  // Work on its way may have had this memory.
+  // Work under way may still use this memory.
   stream_->Wait();
   arriving_ = std::move(made);
 }

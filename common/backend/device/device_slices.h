@@ -12,20 +12,20 @@
 
 namespace cacheinf {
 
-// Carries slices between host and device beside the kernels, each direction on a stream of its own.
-// The streams wait for each other by events; the host waits only for what leaves, by the event of
-// that copy.
+// Carries slices between host and device beside the kernels, each direction on its own stream. The
+// streams wait for each other by events; the host waits only for slices that leave, by the event of
+// the copy.
 template <class Device>
 class DeviceSlices {
  public:
-  // What crosses in one copy lies end to end, each part aligned.
+  // Parts that cross in one copy lie end to end, each aligned.
   struct Part {
     const void* from;
     size_t bytes;
   };
   static constexpr size_t Aligned(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
-  // What is on its way to the host. Its memory is used again when nobody holds it.
+  // Parts on their way to the host. Their memory is reused when nobody holds this.
   class Leaving {
    private:
     friend class DeviceSlices<Device>;
@@ -40,19 +40,19 @@ class DeviceSlices {
   DeviceSlices& operator=(const DeviceSlices&) = delete;
   ~DeviceSlices();
 
-  // Before the first frame: the parts of a slice have so many bytes at most, each Aligned.
+  // Call before the first frame: the parts of a slice, each Aligned, have at most so many bytes.
   void Reserve(size_t bytes);
 
-  // Begins to copy what the kernels that have gone to the stream leave in these parts. Those that
-  // go there later run beside the copy, and may write to the parts.
+  // Begins to copy what the kernels already in the stream leave in these parts. Later kernels run
+  // beside the copy, and may write to the parts.
   std::shared_ptr<Leaving> Leave(std::span<const Part> parts);
-  // Waits for it. It is valid as long as `leaving` is held.
+  // Waits for the copy. The bytes are valid as long as `leaving` is held.
   const unsigned char* Land(Leaving& leaving);
 
-  // Begins to copy parts of the host's memory, which need not stay. Returns where they lie for the
-  // kernels that go to the stream next; those that are there already run beside the copy.
+  // Begins to copy parts of the host's memory, which need not stay. Returns where the next kernels
+  // of the stream find them; kernels already in the stream run beside the copy.
   const unsigned char* Arrive(std::span<const Part> parts);
-  // All kernels that read what arrived last have gone to the stream.
+  // Notes that all kernels that read the last arrival are in the stream.
   void NoteTaken();
 
  private:

@@ -31,13 +31,13 @@ class EightBitShapes : public ShapeRules {
   bool IsEightBit(size_t index) const { return ValueOf(index).is_eight_bit(); }
   static std::vector<InferredOutput> EightBit(Shape words, int channels, const Steps& steps);
 
-  // The channels of what these give. REQUIRES: the first input is an 8-bit map.
+  // The channels of these operators' outputs. REQUIRES: the first input is an 8-bit map.
   int ConcatChannels(const op::Concat& concat) const;
   int SlicedChannels(const op::Slice& slice) const;
 
  private:
   const Value& EightBitMap(size_t index) const;
-  // Of an operator with this many outputs.
+  // For an operator with this many outputs.
   void CheckChannels(const auto& attributes, int64_t outputs) const;
   void CheckRounding(const op::QuantConv& conv) const;
   void CheckTable(const std::vector<int>& entries, const Steps& steps) const;

@@ -202,7 +202,7 @@ Window InputWindow(const Graph& graph, const Operator& op, int input) {
 RowsOfOperators RowsNeeded(const Graph& graph, ValueId output, Range rows) {
   std::vector<Range> needed(graph.values.size());
   needed[output] = rows;
-  RowsOfOperators plan(graph.operators.size());
+  RowsOfOperators computed(graph.operators.size());
   for (size_t id = graph.operators.size(); id-- > 0;) {
     const Operator& op = graph.operators[id];
     Range own;
@@ -210,7 +210,7 @@ RowsOfOperators RowsNeeded(const Graph& graph, ValueId output, Range rows) {
     if (own.empty()) continue;
 
     const bool is_local = IsLocal(graph, op);
-    plan[id] = is_local ? own : Range{0, RowCount(graph, op)};
+    computed[id] = is_local ? own : Range{0, RowCount(graph, op)};
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const Value& input = graph.value(op.inputs[i]);
       if (input.is_constant()) continue;
@@ -219,7 +219,7 @@ RowsOfOperators RowsNeeded(const Graph& graph, ValueId output, Range rows) {
       needed[op.inputs[i]] = Hull(needed[op.inputs[i]], read);
     }
   }
-  return plan;
+  return computed;
 }
 
 Range Hull(Range a, Range b) {

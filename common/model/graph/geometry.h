@@ -7,7 +7,7 @@
 #include "sparse_ops/window.h"
 
 // Which rows of an operator's inputs its output rows need, and which output rows an input row
-// touches. Masks, splits between robot and server, and plans all rely on this alone.
+// touches. Masks, splits between robot and server, and plans all rely only on this.
 
 namespace cacheinf {
 
@@ -29,7 +29,7 @@ Window InputWindow(const Graph& graph, const Operator& op, int input);
 // height} for a map, {0, 1} for anything else, or nothing.
 using RowsOfOperators = std::vector<Range>;
 
-// The rows that every operator must compute for `rows` of `output` to be right, halo included.
+// The rows that every operator must compute so that `rows` of `output` are right, halo included.
 RowsOfOperators RowsNeeded(const Graph& graph, ValueId output, Range rows);
 
 // The size of a value's masks: the map's own; one pixel for a value that is not a map.

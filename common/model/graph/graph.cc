@@ -30,7 +30,7 @@ Tensor::Tensor(Shape shape, std::vector<float> values)
                            ToString(shape_));
   }
   auto storage = std::make_shared<std::vector<float>>(std::move(values));
-  // An empty tensor is a tensor all the same: its pointer must not be null.
+  // An empty tensor is still a tensor: its pointer must not be null.
   static constexpr float kNothing = 0.0f;
   const float* data = storage->empty() ? &kNothing : storage->data();
   data_ = std::shared_ptr<const float>(std::move(storage), data);

@@ -12,17 +12,17 @@
 #include "sparse_ops/specs.h"
 #include "sparse_ops/views.h"
 
-// A CNN as all of CacheInf sees it: a directed acyclic graph of operators from one small set, over
-// values with known shapes. Importers produce it, passes rewrite it, the executor runs it, and the
-// native model file (pack.h) stores it.
+// A CNN as all parts of CacheInf see it: a directed acyclic graph of operators from one small set,
+// over values with known shapes. Importers produce it, passes rewrite it, the executor runs it, and
+// the native model file (pack.h) stores it.
 //
 // Every number at run time is a 32-bit float, except in 8-bit maps. A value of four dimensions is a
 // feature map: its logical shape is batch, channels, height, width, and it lies in memory
 // channels-last. Values of other ranks lie in memory in the order of their dimensions.
 //
 // An 8-bit map lies in memory as a map of 32-bit words of four channels (sparse_ops/eight_bits.h),
-// and its shape counts words. So all that moves pixels, keeps them or compares their bits treats it
-// as any map. Only the operators marked "8-bit map" below read one.
+// and its shape counts words. So code that moves pixels, keeps them or compares their bits treats
+// it like any map. Only the operators marked "8-bit map" below read one.
 
 namespace cacheinf {
 
@@ -30,14 +30,13 @@ using Shape = std::vector<int64_t>;
 using ValueId = int;
 using OpId = int;
 inline constexpr int kNone = -1;
-inline constexpr int kLevels = 256;  // that a channel of a picture can have
+inline constexpr int kLevels = 256;  // that a picture's channel can have
 
 int64_t ElementCount(const Shape& shape);
 std::string ToString(const Shape& shape);  // "1x3x384x640"
 
-// What a value's numbers mean to the outside. kInt64 (class indices and truth values, say) only
-// decides the type written to files: memory holds floats, exact up to 2^24.
-// kEightBit: an 8-bit map.
+// What a value's numbers mean outside. kInt64 (class indices and truth values, say) only decides
+// the type written to files: memory holds floats, exact up to 2^24. kEightBit: an 8-bit map.
 enum class DataType : uint8_t { kFloat32, kInt64, kEightBit };
 
 // Immutable numbers with a shape, in the order of the dimensions. Copies share the storage, which
@@ -83,8 +82,8 @@ struct Conv {
   bool activation_before_residual = false;
   bool has_slope = false;  // kPRelu: a last constant input, one slope per channel or one for all
   Scheme scheme = Scheme::kDirect;
-  // On a GPU so many active pixels take small tiles, more of them large ones; below 0: as many as
-  // its size says. Set for a run like the scheme, but no bit depends on it.
+  // On a GPU at most so many active pixels use small tiles, more use large ones; below 0: the
+  // convolution's size decides. Set for a run like the scheme, but no bit depends on it.
   int small_tiles_up_to = -1;
 };
 
@@ -132,13 +131,13 @@ struct Binary {
   Function activation;
 };
 
-// Two or more values; or 8-bit maps of the same steps, of which all but the last have a multiple of
-// four channels, along axis 1 or with the same channels along axis 2 or 3.
+// Two or more values; or 8-bit maps of the same steps: along axis 1, where all but the last have a
+// multiple of four channels, or with the same channels along axis 2 or 3.
 struct Concat {
   int axis = 1;
 };
 
-// x. One entry per dimension of x: starts, sizes, steps (> 0). Of an 8-bit map it takes words.
+// x. One entry per dimension of x: starts, sizes, steps (> 0). From an 8-bit map it takes words.
 struct Slice {
   std::vector<int64_t> starts;
   std::vector<int64_t> sizes;
@@ -153,7 +152,7 @@ struct Gather {
 };
 
 // x, indices. Element i of the result along `axis` is x's at indices[…, i, …] along it, as
-// GatherElementsArgs says. The indices broadcast to x's shape but for the axis.
+// GatherElementsArgs says. The indices broadcast to x's shape except along the axis.
 struct GatherElements {
   int axis = 0;
 };
@@ -273,7 +272,7 @@ struct Foreign {
   std::vector<DataType> output_types;
 };
 
-// x. Rounds as 8-bit numbers would be, and gives floats: what a quantiser put around a value that
+// x. Rounds as 8-bit numbers are rounded, and gives floats: a quantiser put it around a value that
 // stays float.
 struct FakeQuantise {
   Steps steps;
@@ -357,17 +356,17 @@ struct Value {
   DataType type = DataType::kFloat32;
   OpId producer = kNone;  // kNone for inputs and constants
   Tensor constant;        // empty unless constant
-  // Of an 8-bit map: its channels, of which `shape` counts the words, and what its numbers mean.
+  // For an 8-bit map: its channels (`shape` counts their words), and what its numbers mean.
   int channels = 0;
   Steps steps = {};
-  // Of a constant that the model holds as 8-bit numbers: its numbers are whole multiples of this,
-  // one for all, or one per entry of dimension 0. Not stored with a model.
+  // For a constant that the model holds as 8-bit numbers: they are whole multiples of this, one for
+  // all, or one per entry of dimension 0. Not stored with a model.
   std::vector<float> step_sizes = {};
 
   bool is_constant() const { return !constant.empty(); }
   bool is_map() const { return shape.size() == 4; }
   bool is_eight_bit() const { return type == DataType::kEightBit; }
-  // Counts numbers, of an 8-bit map too.
+  // Counts numbers, also for an 8-bit map.
   Shape shape_of_numbers() const;
 };
 
@@ -425,8 +424,8 @@ struct Graph {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   PictureSpec picture;
-  // Of a graph whose input is a picture as an 8-bit map: the number that each level of each channel
-  // becomes there, 256 a channel. Empty: the input is the levels, as floats.
+  // If the graph's input is a picture as an 8-bit map: the number that each level of each channel
+  // becomes there, 256 per channel. Empty: the input is the levels, as floats.
   std::vector<int> levels;
   Head head;
   ModelNotes notes;
@@ -445,8 +444,8 @@ struct Graph {
   // The operators that read each value, in order; one that reads it twice is listed twice.
   std::vector<std::vector<OpId>> Consumers() const;
 
-  // Throws InputError unless everything holds that the rest of the program relies on: ids in range,
-  // topological order, shapes equal to what InferShapes gives, sizes within limits.
+  // Throws InputError unless everything that the rest of the program relies on holds: ids in range,
+  // topological order, shapes as InferShapes gives them, sizes within limits.
   void Validate() const;
 };
 

@@ -53,7 +53,7 @@ constexpr Words<kHeadKinds> WordsOf(HeadKind) {
 struct Head {
   HeadKind kind = HeadKind::kAuto;
   int classes = 0;  // 0: the outputs do not say
-  // Of each box:
+  // For each box:
   int keypoints = 0;
   int keypoint_numbers = 0;   // 2: x, y; 3: also a score
   int mask_coefficients = 0;  // of the prototypes in the second output

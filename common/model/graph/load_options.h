@@ -22,8 +22,8 @@ using ConstantInputs = std::map<std::string, ConstantInput>;  // by the input's 
 struct LoadOptions {
   // Shapes of the graph's inputs, in order, where the file leaves them open. A dimension that
   // differs from one that the file fixes is an InputError, and so is an open dimension without a
-  // shape here. Only what an ONNX file fixes of its first input may become another, if nothing in
-  // the graph depends on it: a batch 1, a picture's height and width any.
+  // shape here. Only dimensions that an ONNX file fixes for its first input may change, if nothing
+  // in the graph depends on them: a batch to 1, a picture's height and width to anything.
   std::vector<Shape> input_shapes;
   // The first input takes one picture: if an ONNX file fixes a larger batch, it becomes 1, too.
   bool takes_one_picture = false;

@@ -7,7 +7,7 @@
 
 #include "common/model/graph/graph.h"
 
-// What the importers of all formats build.
+// Operators that the importers of all formats build.
 
 namespace cacheinf {
 

@@ -6,7 +6,7 @@
 
 namespace cacheinf {
 
-// What a model's file says about the model, beside the graph. Nobody has checked it against the
+// What a model's file says about the model, beside the graph. It has not been checked against the
 // graph. Fields are empty, 0 or false where the file says nothing.
 struct ModelNotes {
   std::string task;                      // in the exporter's words: "detect", "pose", …

@@ -86,7 +86,7 @@ class BlockHash {
   std::array<uint64_t, 8> lanes_ = {1, 2, 3, 4, 5, 6, 7, 8};
 };
 
-// What a description holds without names, in this order.
+// The parts of a description without names, in this order.
 template <MaybeConst<Graph> T>
 void VisitParts(T& graph, auto& file) {
   file.Part(graph.name);
@@ -216,7 +216,7 @@ class DescriptionWriter {
   std::string bytes_;
 };
 
-// Graphs without levels are written so that the release before can read them.
+// Graphs without levels are written so that the previous release can read them.
 uint32_t VersionOf(const Graph& graph) {
   return graph.levels.empty() ? kVersionBefore : kPackVersion;
 }

@@ -22,9 +22,9 @@
 //       blobs: weights (32-bit floats) and foreign archives, as the description lists them
 //
 // Each part begins at a multiple of 64 bytes, after zeros, and the file's length is a multiple too.
-// All numbers are little-endian. Files of this version and the one before are read, and a graph
-// that the one before can hold is written so. Nothing converts files of other versions: make the
-// file again from its ONNX or TorchScript source.
+// All numbers are little-endian. Files of this version and the one before can be read, and a graph
+// that the older version can hold is written in that. Nothing converts files of other versions:
+// make the file again from its ONNX or TorchScript source.
 
 namespace cacheinf {
 
@@ -52,7 +52,7 @@ Graph ReadPack(const std::shared_ptr<const std::byte>& data, size_t size, const 
 // Whether a native model file can have this size.
 constexpr bool IsPackSize(uint64_t bytes) { return bytes > 0 && bytes % 64 == 0; }
 
-// A checksum of what the operators are and how they hang together: of no number, name or scheme.
+// A checksum of the operators and their connections, but not of numbers, names or schemes.
 uint64_t DefinitionChecksum(const Graph& graph);
 
 // The checksum that a file of these bytes must carry. REQUIRES: as many bytes as a file can have.

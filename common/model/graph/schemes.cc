@@ -16,18 +16,18 @@ bool WinogradApplies(const Graph& graph, const Operator& op) {
   return groups == 1 || graph.value(op.inputs[0]).shape[1] > groups;
 }
 
-void SetSchemes(Graph& graph, const SchemePlan& plan) {
-  if (plan.size() != graph.operators.size()) {
+void SetSchemes(Graph& graph, const Schemes& schemes) {
+  if (schemes.size() != graph.operators.size()) {
     throw InputError(
-        fmt::format("a plan of {} schemes for {} operators", plan.size(), graph.operators.size()));
+        fmt::format("{} schemes for {} operators", schemes.size(), graph.operators.size()));
   }
-  for (size_t i = 0; i < plan.size(); ++i) {
+  for (size_t i = 0; i < schemes.size(); ++i) {
     Operator& op = graph.operators[i];
-    if (plan[i] == Scheme::kWinograd && !WinogradApplies(graph, op)) {
+    if (schemes[i] == Scheme::kWinograd && !WinogradApplies(graph, op)) {
       throw InputError(
           fmt::format("operator '{}' ({}) cannot be computed by Winograd", op.name, KindName(op)));
     }
-    if (auto* conv = op.As<op::Conv>()) conv->scheme = plan[i];
+    if (auto* conv = op.As<op::Conv>()) conv->scheme = schemes[i];
   }
 }
 

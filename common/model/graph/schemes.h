@@ -11,13 +11,13 @@
 namespace cacheinf {
 
 // One scheme per operator; kDirect if it is no convolution.
-using SchemePlan = std::vector<Scheme>;
+using Schemes = std::vector<Scheme>;
 
 // Whether it is a 3x3 convolution of stride 1, not dilated, transposed or depthwise.
 bool WinogradApplies(const Graph& graph, const Operator& op);
 
-// Throws InputError unless the plan has one entry per operator, and Winograd only where it applies.
-void SetSchemes(Graph& graph, const SchemePlan& plan);
+// Throws InputError unless there is one scheme per operator, and Winograd only where it applies.
+void SetSchemes(Graph& graph, const Schemes& schemes);
 
 }  // namespace cacheinf
 

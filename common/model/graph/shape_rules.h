@@ -24,8 +24,8 @@ template <typename... Parts>
 // Refuses the operator if no result of it may have this shape.
 void CheckShape(const Operator& op, const Shape& shape);
 
-// What the rules for the shapes of one operator, with its inputs at hand, are made of. All throw
-// InputError, which names the operator, if something does not fit.
+// Tools for the shape rules of one operator, with its inputs at hand. All throw InputError, which
+// names the operator, if something does not fit.
 class ShapeRules {
  public:
   ShapeRules(const Graph& graph, const Operator& op) : graph_(graph), op_(op) {}
@@ -54,7 +54,7 @@ class ShapeRules {
   void CheckAxis(int axis, const Shape& shape) const;
   void CheckFunction(const Function& function) const;
 
-  // What a window makes of `in` rows or columns.
+  // How many rows or columns a window makes of `in`.
   int64_t SlidingOutput(const WindowAxis& axis, int64_t in, bool ceil_mode) const;
   int64_t TransposedOutput(const WindowAxis& axis, int64_t in, int output_padding) const;
   Shape PooledShape(const PoolSpec& spec, const Shape& in) const;

@@ -17,7 +17,7 @@
 namespace cacheinf {
 namespace {
 
-// The type of what a function gives for numbers of type `of`.
+// The type of a function's result for numbers of type `of`.
 DataType TypeAfter(const Function& function, DataType of = DataType::kFloat32) {
   switch (function.kind) {
     case Function::Kind::kIdentity:
@@ -395,7 +395,7 @@ class Inference : private EightBitShapes {
   }
 
   // The boxes of raw heads, and the numbers of each box.
-  // Of a map that may be an 8-bit one.
+  // For a map that may be an 8-bit one.
   Shape HeadShape(size_t index) const {
     Map(index);
     return ValueOf(index).shape_of_numbers();

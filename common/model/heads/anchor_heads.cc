@@ -21,7 +21,7 @@ const std::array<std::vector<float>, 3> kEarlyAnchors = {
     {{10, 13, 16, 30, 33, 23}, {30, 61, 62, 45, 59, 119}, {116, 90, 156, 198, 373, 326}}};
 const std::array<std::vector<float>, 3> kLaterAnchors = {
     {{12, 16, 19, 36, 40, 28}, {36, 75, 76, 55, 72, 146}, {142, 110, 192, 243, 459, 401}}};
-// Of tiny networks, which lack stride 8; YOLOv4's begins with the second.
+// For tiny networks, which lack stride 8; YOLOv4's begins with the second.
 const std::vector<float> kTinyAnchors = {10, 14, 23, 27, 37, 58, 81, 82, 135, 169, 344, 319};
 
 bool IsYolov5Formula(Kind kind) { return kind == Kind::kBoxes || kind == Kind::kYolov7; }
@@ -122,7 +122,7 @@ std::string WhyNotBoxes(const Outputs& outputs) {
 }
 
 // b_xy = (2 sigmoid(t_xy) - .5 + c_xy) stride, b_wh = anchor (2 sigmoid(t_wh))^2, the rest sigmoid:
-// the suppression reads it so.
+// the suppression reads it like that.
 void AppendBoxes(Graph& graph, const Outputs& outputs) {
   if (outputs.EndsWithSuppression()) return;
   const HeadSpec& spec = outputs.spec;
@@ -224,8 +224,8 @@ class RawNumbersOf {
   const int64_t anchors, rows, columns, count;
 };
 
-// By which formula neighbouring cells that see one thing place it alike: YOLOv5 teaches several
-// cells the same box, YOLOv3 only that of its centre.
+// Finds the formula by which neighbouring cells that see one thing place it alike: YOLOv5 teaches
+// several cells the same box, YOLOv3 only the cell of its centre.
 struct Neighbours {
   int pairs = 0;
   double apart_by_v3 = 0;  // in cells, summed up

@@ -242,7 +242,7 @@ class DistanceNumbers {
   int64_t sure_ = 0;
 };
 
-// Of rows: cells × numbers; of maps: numbers × cells.
+// The numbers are cells × numbers for rows, numbers × cells for maps.
 HeadFinding JudgeDistances(const DistanceHeads& heads, const Outputs& outputs, HeadNumbers all,
                            bool are_maps, bool are_shares) {
   DistanceNumbers numbers(are_shares);

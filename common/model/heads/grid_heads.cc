@@ -69,8 +69,8 @@ void AppendSegment(Graph& graph, const Outputs& outputs) {
   graph.outputs.push_back(prototypes);
 }
 
-// Turned boxes overlap otherwise than their upright ones, so the reader suppresses them; here only
-// the best are picked.
+// Turned boxes overlap differently from upright ones, so the reader suppresses them; here only the
+// best are picked.
 void AppendObb(Graph& graph, const Outputs& outputs) {
   graph.head.has_angle = true;
   HeadSpec picks = outputs.spec;

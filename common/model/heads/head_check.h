@@ -9,8 +9,9 @@
 
 namespace cacheinf {
 
-// What the numbers of a network's outputs must be like, if a head is of its kind: scores between 0
-// and 1, boxes in the picture, and so on. `outputs` are those of one frame, in the graph's order.
+// Checks that the numbers of a network's outputs look as a head of its kind requires: scores
+// between 0 and 1, boxes in the picture, and so on. `outputs` are one frame's, in the graph's
+// order.
 class HeadCheck {
  public:
   // `graph` is the network without decoder, not yet optimised. REQUIRES: not kAuto; the shapes fit.
@@ -23,8 +24,8 @@ class HeadCheck {
   // little.
   bool HasEvidence(std::span<const std::vector<float>> outputs) const;
 
-  // Whether the file, names or the graph's last operators say how boxes are read. Other answers
-  // have no order of numbers to mistake.
+  // Whether the file, names or the graph's last operators say how to read boxes. Other answers have
+  // no order of numbers to mistake.
   bool IsConfirmed() const;
 
   // Whether the outputs would not contradict this kind either. REQUIRES: its shapes fit.

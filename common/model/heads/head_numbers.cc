@@ -12,7 +12,7 @@ constexpr int64_t kFewRows = 20;
 
 constexpr double kLeastSpread = 0.4;  // of the centres of a grid's boxes, of the picture's side
 
-// Of the line that is nearest to points.
+// The slope of the line nearest to some points.
 class Slope {
  public:
   void Add(double x, double y) {
@@ -32,7 +32,7 @@ class Slope {
   double xy_ = 0;
 };
 
-// What places and sizes of boxes on a grid contradict.
+// How places and sizes of boxes on a grid contradict the head.
 std::string WhyNotPlaced(const Outputs& outputs, const RowNumbers& table) {
   const bool is_normalised = IsNormalised(outputs.spec);
   const auto width = static_cast<double>(outputs.picture.width);
@@ -59,7 +59,7 @@ std::string WhyNotPlaced(const Outputs& outputs, const RowNumbers& table) {
   }
   if (table.AreCorners()) return "its boxes are corners: centres and sizes are expected";
   if (table.AreFlat(unit_x, unit_y)) return "most of its boxes have no width or no height";
-  // A box lies about its cell, and not about the one that has x for y.
+  // A box lies around its cell, not around the one with x and y swapped.
   const Tensor cells =
       RowBuilder::CellColumns(outputs.picture, table.rows.strides, 0.5f, table.rows.anchors);
   const Tensor strides =
@@ -211,8 +211,8 @@ HeadFinding PickedBoxes::finding() const {
   return {Contradiction(repeated), !corners_.empty() && repeated == 0};
 }
 
-// A suppression leaves no two boxes of a class that are nearly one, and a network that does without
-// leaves few. Of what YOLOv5 and YOLOv8 give before it, three of four are others again.
+// A suppression leaves no two boxes of a class that are nearly the same, and a network that needs
+// none leaves few. Before suppression, three of four boxes of YOLOv5 and YOLOv8 are nearly another.
 size_t PickedBoxes::Repeated() const {
   constexpr double kNearlyOne = 0.8;  // of the area of both together
   const auto area = [](const std::array<float, 6>& box) {
@@ -283,8 +283,8 @@ std::string WhyNotObjectness(const RowNumbers& table, bool has_objectness, int64
     const bool is_contrary = has_objectness ? other < kLow : std::min(own, other) > kEvident;
     contrary += is_contrary ? 1 : 0;
   }
-  // No class is taught where nothing is, so there networks with an objectness give any scores: of
-  // YOLOv5n's rows a hundredth is faint, of YOLOv8's 98 of 100.
+  // Where there is nothing, networks with an objectness are taught no class and give any scores:
+  // one in a hundred of YOLOv5n's rows is faint, but 98 in 100 of YOLOv8's.
   if (has_objectness && low >= kFewRows && 10 * faint > 9 * low) {
     return "nearly everywhere all of its scores are faint: the first is a class, no objectness";
   }

@@ -13,7 +13,7 @@
 #include "common/model/heads/head_rows.h"
 #include "common/model/heads/head_table.h"
 
-// Tools for those who judge a head by its numbers.
+// Tools to judge a head by its numbers.
 
 namespace cacheinf {
 
@@ -45,13 +45,14 @@ Extent ExtentOf(const std::vector<float>& numbers);
 // "its scores run from -3 to 4, not from 0 to 1"
 std::string Runs(const char* what, const Extent& extent, const std::string& expected);
 
-// How centres of boxes or points, along x and y, lie beyond the picture; empty if they do not.
+// How centres of boxes or points lie beyond the picture, along x and y; empty if they do not.
 std::string WhyNotInPicture(const char* what, const std::array<Extent, 2>& places,
                             const PictureSize& picture, bool are_shares);
 
 float Sigmoid(float logit);
 
-// Scores that a sigmoid has given (`are_shares`), or the logits before it; empty if they are.
+// Why these are not scores from a sigmoid (`are_shares`), or the logits before it; empty if they
+// are.
 std::string WhyNotScores(const char* what, const Extent& scores, bool are_shares);
 
 // The numbers of boxes, whichever way they lie.
@@ -66,14 +67,14 @@ struct RowNumbers {
   Extent Columns(int64_t begin, int64_t end) const;
   float Best(int64_t box, int64_t begin, int64_t end) const;  // the largest of these columns
   float Median(int64_t column) const;
-  // Whether every row's first four numbers are left, top, right and bottom: of centres and sizes
-  // some are not in order. False for few rows.
+  // Whether every row's first four numbers are left, top, right and bottom: some centres and sizes
+  // would be out of order. False for few rows.
   bool AreCorners() const;
   // Whether most boxes have hardly any width or height; the units are the picture's sides.
   bool AreFlat(double unit_x, double unit_y) const;
 };
 
-// How the scores of rows that are rather sure contradict that they begin with an objectness, or do
+// How the scores of rather sure rows contradict that they begin with an objectness, or that they do
 // not. `first` is the first score's column, `end` that after the last.
 std::string WhyNotObjectness(const RowNumbers& table, bool has_objectness, int64_t end);
 

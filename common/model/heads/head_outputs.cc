@@ -12,7 +12,7 @@ constexpr double kAlike = 0.9;  // sizes may have been rounded on the way
 
 constexpr int kMostMaskCoefficients = 64;
 
-// The output whose name holds one of the words and has these dimensions, but for ones in front.
+// The output with one of the words in its name and these dimensions, apart from ones in front.
 std::optional<size_t> Named(const Outputs& outputs, std::initializer_list<std::string_view> words,
                             size_t rank) {
   for (size_t i = 0; i < outputs.count(); ++i) {

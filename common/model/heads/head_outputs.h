@@ -13,7 +13,7 @@
 #include "common/model/heads/head_rows.h"
 #include "common/model/heads/heads.h"
 
-// What the outputs of a network look like, for those who judge or decode them.
+// What the outputs of a network look like, for code that judges or decodes them.
 
 namespace cacheinf {
 
@@ -48,28 +48,28 @@ struct Outputs {
 // "output 'boxes' is 1x84x8400"
 std::string OfOutput(const Value& output);
 
-// One class a pixel: height × width, whatever dimensions of one stand before. One number alone is
-// no map.
+// One class per pixel: height × width, after any dimensions of one. A single number is not a map.
 bool IsClassMap(const Value& output);
 // The same as 1×h×w×1.
 bool IsClassMapWithChannel(const Value& output);
 
-// Whether a map's sides are to each other as the picture's, but for rounding.
+// Whether a map has the picture's ratio of sides, apart from rounding.
 bool HasForm(const PictureSize& picture, int64_t height, int64_t width);
 
 // Whether an output is maps, 1×C×h×w or 1×h×w×C, of the whole picture: of its form, and no larger.
 bool IsPictureMap(const Outputs& outputs, size_t i, bool has_channels_last = false);
 
-// Of maps whose pixels are cells of the picture: the cells' side in pixels. 0: it is none.
+// For a map whose pixels are cells of the picture: the cells' side in pixels. 0: it is not such a
+// map.
 int64_t MapStride(const Outputs& outputs, size_t i);
 
 // One score a class, and nothing else.
 bool IsScores(const Value& output);
 
-// Where a name holds one of the words.
+// Whether the output's name holds one of the words.
 bool Says(const Value& output, std::initializer_list<std::string_view> words);
 
-// Of raw heads: anchors of each, from the configuration or 3.
+// The anchors of a raw head, from the configuration, or 3.
 int64_t AnchorsOf(const Outputs& outputs, size_t head);
 
 // The stride of a raw head; 0: it is none.
@@ -109,13 +109,13 @@ std::optional<std::pair<size_t, size_t>> PointsOf(const Outputs& outputs);
 // Queries: logits 1×Q×C and boxes 1×Q×4; or both in one output.
 std::optional<std::pair<size_t, size_t>> QueriesOf(const Outputs& outputs);
 
-// What the graph's own last operators have made of a value, going back through what only moves,
-// picks or bounds numbers.
+// The function that the graph's own last operators apply to a value, looking back through operators
+// that only move, pick or bound numbers.
 enum class Squashing : uint8_t { kNone, kSigmoid, kSoftmax };
 Squashing SquashingOf(const Graph& graph, ValueId value);
 
 // Whether the graph's own last operators place boxes on their grid: going back from the output
-// through what only moves numbers, one comes upon a constant.
+// through operators that only move numbers, one meets a constant.
 bool PlacesOnGrid(const Graph& graph);
 
 }  // namespace cacheinf

@@ -6,11 +6,11 @@
 namespace cacheinf {
 namespace {
 
-// Of detectors in use, the commonest first.
+// The strides of detectors in use, the commonest first.
 const std::array<std::vector<int>, 6> kStridesInUse = {
     {{8, 16, 32}, {8, 16, 32, 64}, {4, 8, 16, 32}, {16, 32}, {8, 16, 32, 64, 128}, {32}}};
 
-// Of a row that is too short to be a column of boxes.
+// A row with fewer numbers is too short to be a column of boxes.
 constexpr int64_t kFewNumbers = 100;
 
 int64_t CellsAlong(int64_t size, int stride) { return (size + stride - 1) / stride; }
@@ -57,8 +57,8 @@ std::optional<std::vector<int>> StridesOf(const PictureSize& picture, int64_t ce
   return std::nullopt;
 }
 
-// By chance some coarse grid has as many cells as a box has numbers, or a network picks boxes. So
-// the commonest grids come first, and a coarse one needs many boxes.
+// By chance some coarse grid may have as many cells as a box has numbers, or as a network picks
+// boxes. So the commonest grids come first, and a coarse one needs many boxes.
 std::optional<BoxRows> BoxRowsOf(const Shape& shape, const PictureSize& picture) {
   const size_t rank = shape.size();
   if (rank < 2 || rank > 3 || (rank == 3 && shape[0] != 1)) return std::nullopt;

@@ -34,8 +34,8 @@ struct BoxRows {
   std::vector<int> strides;  // of the grids
 };
 
-// Reads the shape. Where no grid tells boxes from numbers, only far more columns than rows are
-// taken for boxes. Nothing if it is not of this form.
+// Reads the shape. Where no grid tells boxes from numbers, columns count as boxes only if there are
+// far more of them than rows. Nothing if the output is not of this form.
 std::optional<BoxRows> BoxRowsOf(const Shape& shape, const PictureSize& picture);
 
 // Builds operators on rows: values of two dimensions.

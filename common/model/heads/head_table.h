@@ -42,8 +42,8 @@ std::span<const HeadEntry> PlainHeads();
 
 const HeadEntry& EntryOf(HeadKind kind);
 
-// The kinds, but for kAuto and kRaw, that the shapes allow, those whose usual outputs are most like
-// these first.
+// The kinds that the shapes allow, except kAuto and kRaw; those with usual outputs most like these
+// come first.
 std::vector<HeadKind> KindsThatFit(const Graph& graph, const HeadSpec& spec);
 
 // Reasons that rows share.

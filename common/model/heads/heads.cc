@@ -23,7 +23,7 @@ std::string NamesOf(const std::vector<HeadKind>& kinds) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// How unlike the usual outputs of a kind's networks rows are that fit it.
+// How unlike a kind's usual outputs rows that fit the kind are.
 int UnlikeUsual(HeadKind kind, const BoxRows& rows) {
   const int on_side = rows.is_transposed ? 1 : 0;
   switch (kind) {

@@ -46,8 +46,9 @@ struct Recognition {
   std::string reason;  // "output 'output0' is 1x84x8400, 8400 cells at strides 8, 16, 32"
 };
 
-// Judges by shapes, names, the graph's tail, and what the model's file says about itself. A kind
-// that the file's task means is given even if it does not fit, where the shapes show another.
+// Judges by shapes, names, the graph's tail, and what the model's file says about itself. If the
+// file's task means one kind and the shapes show another, gives the task's, even if it does not
+// fit.
 Recognition Recognise(const Graph& graph, int class_count);
 
 // Whether boxes are shares of the picture's size.

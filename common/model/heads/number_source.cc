@@ -13,14 +13,14 @@
 namespace cacheinf {
 namespace {
 
-// Some numbers along one dimension of a value, and what is made of them further on.
+// Some numbers along one dimension of a value, and what later operators make of them.
 struct Numbers {
   ValueId value;
   size_t axis;
   int64_t begin;
   int64_t size;
-  // By what they are multiplied: one factor, or one for each place of the other dimensions. Empty:
-  // it is not known. 0: a function follows, so that nothing is a part of the place as it is.
+  // Their factors: one for all, or one for each place of the other dimensions. Empty: not known. 0:
+  // a function follows, so that nothing is added to the place directly.
   std::vector<float> factors;
 
   bool AreParts() const { return factors != kNoPart; }
@@ -94,7 +94,7 @@ class Search {
       return before;
     };
     if (const auto* conv = made_by.As<op::Conv>()) {
-      // A distribution's mean is a convolution along a dimension that is none of channels.
+      // A distribution's mean is a convolution along a dimension that is not the channels'.
       const bool is_mean = own.axis >= 2 && out[own.axis] > 1 && out[1] == 1 &&
                            graph_.value(made_by.inputs[0]).shape[own.axis] == out[own.axis] &&
                            conv->activation.kind == Function::Kind::kIdentity;
@@ -340,8 +340,8 @@ bool IsYolov8Row(HeadKind kind) {
 
 using BoxSources = std::array<NumberSource, 4>;
 
-// Whether the last two numbers lie in another order than the first two, or the middle two are each
-// other's: a box's width is made of what its x is made of, or of a channel behind y's.
+// Whether the last two numbers lie in another order than the first two, or the middle two are
+// swapped: a box's width comes from the channel of its x, or from a channel behind y's.
 bool AreMixed(const BoxSources& box) {
   const auto& [x, y, width, height] = box;
   if (x.Shares(y)) return !x.Shares(width) && !y.Shares(height);

@@ -13,23 +13,23 @@
 
 namespace cacheinf {
 
-// How the graph makes one number of every box.
+// How the graph computes one number of every box.
 struct NumberSource {
   // Whether every way back from the output ends at a convolution or a matrix product with learned
   // weights.
   bool is_known = false;
-  // The channels of these, by the value that holds them, on which the number depends.
+  // The channels of these on which the number depends, by the value that holds them.
   std::set<std::pair<ValueId, int64_t>> channels;
   bool has_distribution = false;  // a softmax, whose mean is a distance
   bool has_power = false;         // e^x or x^2, which make a size
-  // One per box, or per box of the first grid: what constants add to the number, so where its cell
-  // of the grid lies. Empty: not known.
+  // One per box, or per box of the first grid: what constants add to the number, that is, the place
+  // of its cell in the grid. Empty: not known.
   std::vector<float> places;
 
   bool Shares(const NumberSource& other) const;  // whether both depend on one channel
 };
 
-// Finds how the graph makes the number at index `number` in each row of an output of boxes ×
+// Finds how the graph computes the number at index `number` in each row of an output of boxes ×
 // numbers (if `is_transposed`, numbers × boxes).
 NumberSource SourceOf(const Graph& graph, ValueId output, bool is_transposed, int64_t number);
 

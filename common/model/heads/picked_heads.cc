@@ -159,7 +159,7 @@ HeadFinding JudgeSuppressed(const Outputs& outputs, HeadNumbers all) {
   return boxes.finding();
 }
 
-// How many queries of a class of their own, by the largest logit.
+// How many queries have a class of their own, by the largest logit.
 struct Likeliest {
   int64_t first = 0;
   int64_t last = 0;
@@ -189,7 +189,7 @@ Likeliest LikeliestOf(const RowNumbers& logits) {
 }
 
 // Whether no box reaches beyond the picture if its first numbers are left and top, but several do
-// if they are its centre, and only there. Of centres, a box or two in a hundred would.
+// if they are its centre, and only there. If they were centres, a box or two in a hundred would.
 bool BeginAtLeftAndTop(const RowNumbers& boxes, double unit_x, double unit_y) {
   constexpr int64_t kFewest = 4;
   int64_t before = 0;
@@ -224,8 +224,8 @@ std::string WhyNotQueryBoxes(const Outputs& outputs, const RowNumbers& boxes) {
              : "";
 }
 
-// The class scores of queries are faint nearly everywhere. Heights that are as faint are one of
-// them, while widths are not: a number of each box is missing.
+// The class scores of queries are faint nearly everywhere. If heights are as faint, but widths are
+// not, the heights are scores: a number of each box is missing.
 bool AreHeightsScores(const RowNumbers& table) {
   constexpr float kFaint = 0.02f;
   const float height = table.Median(kPixelNumbers - 1);
@@ -236,7 +236,7 @@ bool AreHeightsScores(const RowNumbers& table) {
   return height < kFaint && height < 3 * score && 4 * height < table.Median(kPixelNumbers - 2);
 }
 
-// A query that has found half of all classes at once has found none: its numbers are others.
+// A query that finds half of all classes at once has found none: its numbers mean something else.
 bool FindsAllAtOnce(const RowNumbers& table) {
   const int64_t classes = table.rows.numbers - kPixelNumbers;
   for (int64_t query = 0; query < table.rows.boxes && classes >= 4; ++query) {

@@ -30,7 +30,8 @@ bool IsSquashed(const Outputs& outputs, size_t i) {
 
 bool AddsSoftmax(const Outputs& outputs) { return outputs.spec.softmax && !IsSquashed(outputs, 0); }
 
-// Other outputs than auxiliary ones of as many classes say that the first alone is not the answer.
+// If there are other outputs than auxiliary ones of as many classes, the first alone is not the
+// answer.
 std::string WhyNotClassification(const Outputs& outputs) {
   if (!IsScores(outputs.value(0))) return OfOutput(outputs.value(0)) + ", not one score per class";
   if (outputs.value(0).type == DataType::kInt64) {
@@ -69,7 +70,7 @@ const op::ArgMax* ArgMaxOf(const Outputs& outputs, size_t i) {
   return last == nullptr ? nullptr : last->As<op::ArgMax>();
 }
 
-// Whether class scores lie pixel by pixel, as TensorFlow has them.
+// Whether class scores lie pixel by pixel, as in TensorFlow.
 bool HasChannelsLast(const Outputs& outputs, size_t i) {
   return !IsPictureMap(outputs, i) && IsPictureMap(outputs, i, /*has_channels_last=*/true);
 }
@@ -264,7 +265,7 @@ HeadFinding JudgeKeypoints(const Outputs& outputs, HeadNumbers all) {
     widest = std::max(widest, extents[channel].high - extents[channel].low);
   }
   size_t broad = 0;
-  std::vector<int> high_at(pixels);  // in how many maps that are no mere noise
+  std::vector<int> high_at(pixels);  // in how many maps that are not mere noise
   for (size_t channel = 0; channel < channels; ++channel) {
     const auto [low, high] = extents[channel];
     const bool is_noise = 2 * (high - low) < widest;
@@ -301,7 +302,7 @@ HeadFinding JudgeSegmentation(const Outputs& outputs, HeadNumbers all) {
     const std::string why =
         WhyNotScores("its one channel's scores", extent, IsSquashed(outputs, i));
     if (!why.empty()) return {why};
-    // A picture of foreground alone has no negative logits, but none as large as this.
+    // A picture of only foreground has no negative logits, but none as large as this.
     constexpr float kLargestLogit = 64;
     if (!IsSquashed(outputs, i) && extent.low >= 0 && extent.high > kLargestLogit) {
       return {Runs("its one channel's scores", extent,

@@ -24,7 +24,7 @@ HeadKind KindOfTail(const Outputs& outputs) {
   return Kind::kRaw;
 }
 
-// What the task that the model's file names, and the shapes, show.
+// What the shapes, and the task that the model's file names, show.
 HeadKind KindOfTask(const Outputs& outputs) {
   const std::string& task = outputs.graph.notes.task;
   if (task == "classify") return Kind::kClassification;
@@ -48,7 +48,7 @@ bool AllSay(const Outputs& outputs, std::initializer_list<std::string_view> word
   return true;
 }
 
-// What names and shapes of maps alone show: raw heads with anchors are never told apart so.
+// What names and shapes of maps alone show: they never tell raw heads with anchors apart.
 HeadKind KindOfMaps(const Outputs& outputs) {
   constexpr int64_t kCocoAndDistances = 144;
   const int names = outputs.spec.class_count;
@@ -163,7 +163,7 @@ Recognition Recognise(const Graph& graph, int class_count) {
   constexpr const char* kTask = "the task that the model's file names";
   const HeadKind of_task = KindOfTask(outputs);
   if (take(of_task, kTask)) return found;
-  // If the number of names alone is wrong, no other kind is right, whatever it would fit.
+  // If only the number of names is wrong, no other kind is right, whatever fits.
   HeadSpec unnamed = spec_of(of_task);
   unnamed.class_count = 0;
   if (of_task != Kind::kRaw && WhyNot(graph, unnamed).empty()) {

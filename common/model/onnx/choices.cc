@@ -14,7 +14,7 @@ namespace {
 using Type = HostTensor::Type;
 using Kind = Function::Kind;
 
-// A CumSum becomes a product with as many numbers as this squared.
+// A CumSum becomes a product with the square of its length in numbers.
 constexpr int64_t kLongestCumSum = 2048;
 
 ValueId AddFunction(OnnxNode& node, Kind kind, ValueId x) {
@@ -33,7 +33,7 @@ ValueId Reshaped(OnnxNode& node, ValueId x, Shape shape) {
   return node.ShapeOf(x) == shape ? x : node.Add(op::Reshape{std::move(shape)}, {x});
 }
 
-// Indices into an axis take its place in the result's shape.
+// Indices into an axis replace it in the result's shape.
 Shape WithoutAxis(Shape shape, size_t axis, const Shape& instead) {
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), instead.begin(), instead.end());
@@ -105,8 +105,8 @@ void ConvertSign(OnnxNode& node) {
   node.SetOutput(0, AddBinary(node, BinaryKind::kSubtract, above, below));
 }
 
-// One of two choices is zero where the other one counts. So their sum is either, but for the sign
-// of a zero.
+// One of two choices is zero where the other one counts. So their sum is the other one, except for
+// the sign of a zero.
 void ConvertWhere(OnnxNode& node) {
   const ValueId condition = node.Input(0);
   const ValueId otherwise = AddFunction(node, Kind::kIsZero, condition);
@@ -252,7 +252,7 @@ void ConvertCumSum(OnnxNode& node) {
   node.SetOutput(0, x);
 }
 
-// Where the grid's points lie along one axis of the picture, and what is left and right of them.
+// Where the grid's points lie along one axis of the picture, and the pixels left and right of them.
 struct GridAxis {
   ValueId places[2];   // of pixels, within the picture
   ValueId weights[2];  // 0 for pixels outside

@@ -56,7 +56,7 @@ void CheckScales(const OnnxNode& node, const HostTensor& scales, const Shape& sh
   }
 }
 
-// `element_type` is that of the numbers, 0 if the zero point says it.
+// `element_type` is the numbers' type; 0: the zero point's.
 Scaling ReadScaling(OnnxNode& node, int element_type) {
   if (node.Int("block_size", 0) != 0) node.Fail("blockwise scales are not supported");
   node.Ignore("saturate");  // of 8-bit floats
@@ -103,7 +103,7 @@ Scaling ReadScaling(OnnxNode& node, int element_type) {
   return scaling;
 }
 
-// Of numbers that are not known.
+// For numbers that are not known.
 Steps StepsOf(const OnnxNode& node, const Scaling& scaling) {
   if (!scaling.is_one()) {
     node.Fail(

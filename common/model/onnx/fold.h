@@ -30,7 +30,7 @@ HostTensor Broadcast(OnnxNode& node, const HostTensor& x, const Shape& shape);
 struct CastTarget {
   HostTensor::Type type = HostTensor::Type::kFloat;
   int onnx_type = 0;
-  // Of integers narrower than 32 bits. Of a wider one that does not fit, only the low bits stay.
+  // For integers narrower than 32 bits. A wider one that does not fit keeps only its low bits.
   struct Narrow {
     int64_t lowest;
     int64_t count;  // of numbers
@@ -43,8 +43,8 @@ void FoldFunction(OnnxNode& node, Function::Kind kind);
 void FoldArithmetic(OnnxNode& node, BinaryKind kind);  // of any number of inputs, from the left
 void FoldReduce(OnnxNode& node, BinaryKind combine, bool is_mean);
 
-// What operators give that are computed during import and not in the graph, or there in another
-// way. Shape and Size need only their input's shape.
+// Computes an operator's results during import, instead of in the graph, or differently from there.
+// Shape and Size need only their input's shape.
 using OnnxFold = std::function<void(OnnxNode&)>;
 const std::unordered_map<std::string_view, OnnxFold>& ConstantOperators();
 

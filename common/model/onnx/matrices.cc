@@ -26,8 +26,8 @@ ValueId TransposedMatrix(OnnxNode& node, int input, bool transpose) {
   return transpose ? node.Add(op::Permute{{1, 0}}, {x}) : x;
 }
 
-// The weights of a linear operator, if the right factor is a constant matrix whose 8-bit numbers
-// have steps for each column, or alike; kNone if it is not.
+// The weights of a linear operator, if the right factor is a constant matrix of 8-bit numbers with
+// steps per column, or one for all; else kNone.
 ValueId EightBitWeights(OnnxNode& node) {
   if (!node.IsConstant(1)) return kNone;
   const HostTensor matrix = node.Constant(1);

@@ -17,7 +17,7 @@
 namespace cacheinf {
 namespace {
 
-constexpr int64_t kMostCopies = 64;  // that a Tile makes of numbers that are not known
+constexpr int64_t kMostCopies = 64;  // that a Tile makes of unknown numbers
 
 int64_t Clamp(int64_t value, int64_t low, int64_t high) {
   return std::min(std::max(value, low), high);

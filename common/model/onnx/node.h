@@ -24,7 +24,7 @@ struct OnnxValue {
   ValueId id = kNone;
   std::optional<HostTensor> constant;
   HostTensor::Type type = HostTensor::Type::kFloat;  // what ONNX says it is
-  // Of 8-bit numbers that are not known: the graph's value holds the floats that they stand for.
+  // For 8-bit numbers that are not known: the graph's value holds the floats that they stand for.
   std::optional<Steps> steps = {};
 };
 
@@ -90,7 +90,7 @@ class OnnxNode {
   const Shape& ShapeOf(const OnnxValue& value) const;
   int output_count() const { return proto_.output_size(); }
   bool HasOutput(int index) const;
-  // Gives the output's name to a value that this node added. Unless said otherwise, what is not a
+  // Gives the output's name to a value that this node added. Unless a type is given, what is not a
   // constant has the type of the first input.
   void SetOutput(int index, OnnxValue value, HostTensor::Type type);
   void SetOutput(int index, const OnnxValue& value);
@@ -103,7 +103,7 @@ class OnnxNode {
   }
 
   ByteBudget& budget() { return import_.budget; }
-  // Takes from the budget what known numbers of this shape and type need.
+  // Takes from the budget the bytes that known numbers of this shape and type need.
   void Charge(const Shape& shape, HostTensor::Type type);
   template <typename... Parts>
   [[noreturn]] void Fail(const Parts&... why) const {

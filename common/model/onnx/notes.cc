@@ -133,7 +133,7 @@ constexpr std::array<LiteralKey, 6> kLiteralKeys = {{
     {"args", ReadArguments},
 }};
 
-// Calls read(value) if the model has the key, and keeps what is wrong with it.
+// Calls read(value) if the model has the key, and notes what is wrong with it.
 void ReadKey(const onnx::ModelProto& model, const std::string& key, const auto& read,
              std::vector<std::string>* faults) {
   const std::string* value = nullptr;

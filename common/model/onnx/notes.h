@@ -17,8 +17,8 @@ struct OnnxNotes {
 
 // Reads a model's metadata as Ultralytics' exporters write it: texts, and Python literals as text.
 // Skips keys that it does not know, and fills nothing from values that it cannot use: those that
-// are not a literal of the right form, out of range, longer than 4 KiB for a text, more than 65,536
-// names, or two of one key. Throws nothing, whatever the file holds.
+// are not a literal of the right form, are out of range, are texts longer than 4 KiB, have more
+// than 65,536 names, or share a key. Throws nothing, whatever the file holds.
 OnnxNotes ReadNotes(const onnx::ModelProto& model);
 
 }  // namespace cacheinf

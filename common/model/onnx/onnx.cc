@@ -103,7 +103,7 @@ class ModelImporter {
     return std::move(import_.graph);
   }
 
-  // Height and width that the file has, where others take their place.
+  // The file's height and width, if others replace them.
   const std::optional<std::string>& replaced_size() const { return replaced_size_; }
   const std::optional<int64_t>& replaced_batch() const { return replaced_batch_; }
 
@@ -322,7 +322,7 @@ class ModelImporter {
     return options_.takes_one_picture && import_.graph.inputs.empty() && declared.dim_size() == 4;
   }
 
-  // A shape that may be what the file leaves open, and on what that rests.
+  // A possible shape for what the file leaves open, and the reason for it.
   std::string ExampleShape(const onnx::TensorShapeProto& declared) const {
     Shape shape = {1, 3, 640, 640};
     std::string reason = " (an example: use the size that the network was trained for)";
@@ -342,7 +342,7 @@ class ModelImporter {
     return ToString(shape) + reason;
   }
 
-  // The side of a square whose cells of strides 8, 16 and 32 are as many as a constant has rows or
+  // The side of a square that has as many cells of strides 8, 16 and 32 as a constant has rows or
   // columns of up to four numbers: a detector's places. 0: there is none.
   int64_t SideOfCells() const {
     const auto side_of = [](const TensorProto& tensor) -> int64_t {
@@ -482,7 +482,7 @@ class ModelImporter {
     if (known == nullptr) node.Fail(WhyNotSupported(node.type()));
     const bool reads_shape_only = node.type() == "Shape" || node.type() == "Size";
     if (reads_shape_only || node.AllInputsConstant()) {
-      // What cannot be computed here the passes fold.
+      // The passes fold what cannot be computed here.
       return known->fold ? known->fold(node) : known->convert(node);
     }
     if (!known->convert) node.Fail(WhyNotSupported(node.type()));
@@ -528,7 +528,7 @@ class ModelImporter {
 
   // ---- Outputs ----
 
-  // Where the file says an output's shape, only its batch may have become another.
+  // If the file gives an output's shape, only its batch may have changed.
   void CheckShapesWithoutBatch(const GraphProto& graph) const {
     for (const onnx::ValueInfoProto& output : graph.output()) {
       if (!output.type().tensor_type().has_shape()) continue;
@@ -579,7 +579,7 @@ class ModelImporter {
       ValueId id = value.id;
       if (value.type != HostTensor::Type::kFloat &&
           import_.graph.value(id).type == DataType::kFloat32) {
-        // Arithmetic on integers gave it. Says what they are, and leaves them as they are.
+        // Integer arithmetic gave it. Marks its numbers as integers, and leaves them as they are.
         const op::Activation truncate{Function{Function::Kind::kTruncate, 0.0f, 0.0f}};
         const auto added = import_.graph.Add(output.name(), truncate, {id}, {output.name()});
         import_.graph.outputs.push_back(added.front());
@@ -601,7 +601,7 @@ class ModelImporter {
   const LoadOptions& options_;
   OnnxImport import_;
   std::unordered_map<std::string, int64_t> named_dimensions_;
-  std::optional<int64_t> replaced_batch_;  // the file's, where a batch of 1 takes its place
+  std::optional<int64_t> replaced_batch_;  // the file's batch, if a batch of 1 replaces it
   std::optional<std::string> replaced_size_;
 };
 
@@ -663,7 +663,7 @@ ModelProto Parse(std::string_view bytes) {
   return model;
 }
 
-// Refuses a picture of another size than the file's if an operator keeps what follows from that.
+// Refuses a picture of another size than the file's if an operator depends on the file's size.
 void RefuseKeptSize(ModelProto& model, const ModelNotes& notes, const std::filesystem::path& folder,
                     LoadOptions options, const Graph& graph, const std::string& size) {
   for (size_t i = 2; i < 4; ++i) options.input_shapes[0][i] *= 2;

@@ -14,7 +14,7 @@ namespace cacheinf {
 // With ceil_mode, a pool's last window does not count if it would start beyond the input and its
 // begin padding: PyTorch's rule, and that of operator set 22. Folds all that does not depend on the
 // inputs' numbers; does not run the passes of passes.h. Metadata that it knows becomes the graph's
-// notes; one warning says what of it cannot be used. Throws InputError with one sentence that
+// notes; one warning says which of it cannot be used. Throws InputError with one sentence that
 // names the file, and the node if one is at fault. That holds for damaged and hostile files, too;
 // none takes more memory than 1 GiB or a few times its size, whichever is more.
 Graph ImportOnnx(const std::filesystem::path& path, const LoadOptions& options = {});

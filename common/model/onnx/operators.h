@@ -21,14 +21,14 @@ struct OnnxOperator {
 
 using OnnxOperators = std::unordered_map<std::string_view, OnnxOperator>;
 
-// Of ONNX's own domain, in parts.
+// The operators of ONNX's own domain, in parts.
 OnnxOperators OnnxWindows();    // and everything else on pictures
 OnnxOperators OnnxMoves();      // do the same to numbers of every type, known or not
 OnnxOperators OnnxChoices();    // of integers and truth values that are not known
 OnnxOperators OnnxMatrices();   // products and norms
 OnnxOperators OnnxEightBits();  // rounding to 8-bit numbers and back
 
-// Of a Gather whose indices are not known.
+// Converts a Gather with indices that are not known.
 void ConvertGatherByValue(OnnxNode& node);
 
 // The converter for an operator of ONNX's own domain; nullptr if there is none.

@@ -12,7 +12,7 @@
 
 #include "common/model/graph/graph.h"
 
-// Numbers known to an ONNX importer: weights, and shapes on their way to a Reshape.
+// Numbers that an ONNX importer knows: weights, and shapes on their way to a Reshape.
 
 namespace cacheinf {
 

@@ -6,8 +6,8 @@
 
 #include "common/model/onnx/operators.h"
 
-// Converters of the operators that work on pictures. Signals of one dimension (batch, channels,
-// length) become pictures of one row; volumes are refused.
+// Converters of operators on pictures. Signals of one dimension (batch, channels, length) become
+// pictures of one row; volumes are refused.
 
 namespace cacheinf {
 namespace {
@@ -215,8 +215,8 @@ ResizeSpec::Rounding ReadRounding(OnnxNode& node) {
   node.Fail("nearest_mode '", mode, "' is not supported");
 }
 
-// tf_half_pixel_for_nn is half_pixel without its final - 0.5. With these two roundings another
-// rounding makes up for that, to the last bit.
+// tf_half_pixel_for_nn is half_pixel without its final - 0.5. For these two ways of rounding,
+// another way makes up for that, to the last bit.
 void SetTfHalfPixel(OnnxNode& node, ResizeSpec& spec) {
   using Rounding = ResizeSpec::Rounding;
   const Rounding rounding = ReadRounding(node);

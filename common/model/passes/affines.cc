@@ -222,7 +222,7 @@ class AffineFolder {
   // Replaces the affine by the producer with these attributes, weights and bias.
   void Replace(Attributes attributes, const Shape& shape, std::vector<float> weights,
                std::vector<float> bias) {
-    // Those that do not change keep what is known of them: that they are 8-bit numbers, say.
+    // Weights that do not change keep what is known about them: that they are 8-bit numbers, say.
     const ValueId old_weights = producer_.inputs[1];
     const Tensor& old = rewriter_.constant(old_weights);
     const bool change = !std::equal(weights.begin(), weights.end(), old.data());

@@ -15,7 +15,7 @@
 namespace cacheinf {
 namespace {
 
-// Whether only suppressions read these, which take heads of 8 bits.
+// Whether only suppressions read this value; they take heads of 8 bits.
 bool IsHeadAlone(const Graph& graph, const std::vector<OpId>& readers) {
   return !readers.empty() && std::ranges::all_of(readers, [&](OpId reader) {
     const auto* suppression =
@@ -24,7 +24,7 @@ bool IsHeadAlone(const Graph& graph, const std::vector<OpId>& readers) {
   });
 }
 
-// What one level of a picture becomes on its way to what reads it, channel by channel.
+// What one level of a picture becomes on its way to its reader, channel by channel.
 class LevelNumbers {
  public:
   explicit LevelNumbers(size_t channels) : numbers_(channels) {

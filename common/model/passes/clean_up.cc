@@ -197,7 +197,7 @@ void MergeSlice(Rewriter& rewriter, OpId id, const op::Slice& slice) {
   }
 }
 
-// Merges concatenations into the one that alone reads them, if it has the same axis.
+// Merges concatenations into their only reader, if that concatenates along the same axis.
 void MergeConcat(Rewriter& rewriter, OpId id, const op::Concat& concat) {
   const Operator& op = rewriter.op(id);
   std::vector<ValueId> inputs;

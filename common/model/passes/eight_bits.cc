@@ -100,7 +100,7 @@ op::Table TableOf(const OfOneMap& function, const Steps& steps) {
   return table;
 }
 
-// The 8-bit map that a value is the float form of; kNone if it is not one.
+// The 8-bit map of which a value is the float form; kNone if it is not one.
 ValueId MapBehind(const Graph& graph, ValueId id) {
   const OpId producer = graph.value(id).producer;
   if (producer == kNone) return kNone;
@@ -231,7 +231,7 @@ WholeWeights Refused(const char* why) {
   return refused;
 }
 
-// Of an operator on floats: op::Conv.
+// Reads the weights of an operator on floats: op::Conv.
 WholeWeights WeightsOfConv(const Graph& graph, const Operator& op) {
   const auto& conv = *op.As<op::Conv>();
   const std::optional<Steps> steps = StepsBehind(graph, op.inputs[0]);
@@ -244,7 +244,7 @@ WholeWeights WeightsOfConv(const Graph& graph, const Operator& op) {
 // What a linear operator reads.
 struct RoundedInput {
   Steps steps;
-  ValueId value = kNone;  // with these numbers once it is rounded
+  ValueId value = kNone;  // rounded to these steps, it is what the operator reads
 };
 
 // What a value was before it was rounded; none if it is not rounded. Only order and shape may have
@@ -270,7 +270,7 @@ std::optional<RoundedInput> RoundedBefore(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
-// Likewise of op::Linear.
+// Likewise for op::Linear.
 WholeWeights WeightsOfLinear(const Graph& graph, const Operator& op) {
   const auto input = RoundedBefore(graph, op.inputs[0]);
   if (!input) return Refused("its input is not quantised");
@@ -278,7 +278,7 @@ WholeWeights WeightsOfLinear(const Graph& graph, const Operator& op) {
   return WeightReader(graph, input->steps, op.inputs[1], has_bias ? op.inputs[2] : kNone).Read();
 }
 
-// Lets a product of 8-bit numbers round its sums to these steps where only a bound lies between.
+// Lets a product of 8-bit numbers round its sums to these steps if only a bound lies between.
 // Rounding keeps the order, so bounds can be taken after it.
 bool RoundSums(auto& product, const Steps& steps) {
   const Function function = product.activation;
@@ -324,8 +324,8 @@ std::optional<op::Slice> OfWords(const op::Slice& slice, int64_t channels) {
   return words;
 }
 
-// What moves pixels alone, as it moves those of 8-bit maps; none if it has no such form. A maximum
-// has, since rounding keeps the order. `steps` are those of the maps.
+// An operator that only moves pixels, as an operator on 8-bit maps; none if it has no such form. A
+// maximum has one, since rounding keeps the order. `steps` are the maps'.
 std::optional<Attributes> AsMove(const Graph& graph, const Operator& op, const Steps& steps) {
   const Value& output = graph.value(op.outputs[0]);
   if (!output.is_map() || output.is_eight_bit()) return std::nullopt;
@@ -344,7 +344,7 @@ std::optional<Attributes> AsMove(const Graph& graph, const Operator& op, const S
 
 // --- The pass --------------------------------------------------------------------------------
 
-// Turns what rounds maps into operators that make 8-bit maps and read them again.
+// Turns operators that round maps into pairs that make 8-bit maps and read them again.
 bool SplitFakes(Graph& graph) {
   return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const Operator op = rewriter.op(id);
@@ -357,7 +357,7 @@ bool SplitFakes(Graph& graph) {
   });
 }
 
-// Undoes that where only floats are read.
+// Undoes that where only the floats are read.
 bool JoinFakes(Graph& graph) {
   return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const Operator op = rewriter.op(id);
@@ -392,7 +392,7 @@ class EightBitFolder {
  private:
   ValueId Behind(ValueId id) const { return MapBehind(graph_, id); }
 
-  // Quantise(x), by what gives x.
+  // Folds Quantise(x), depending on the operator that gives x.
   void FoldQuantise(const Steps& steps) {
     const ValueId x = op_.inputs[0];
     const Operator* producer = rewriter_.Producer(x);
@@ -539,8 +539,8 @@ bool FoldEightBits(Graph& graph) {
       graph, [&graph](Rewriter& rewriter, OpId id) { EightBitFolder(graph, rewriter, id).Run(); });
 }
 
-// The table that makes `of` out of what `first` gives; none if equal numbers there are not equal
-// here.
+// The table that turns results of `first` into those of `of`; none if equal results of `first`
+// would have to differ.
 std::optional<op::Table> TableBetween(const op::Table& first, const op::Table& of) {
   op::Table between;
   between.steps = of.steps;
@@ -556,8 +556,8 @@ std::optional<op::Table> TableBetween(const op::Table& first, const op::Table& o
   return between;
 }
 
-// Where several tables read one map, makes the later ones read the first, if they can: then that
-// alone reads the map, and a convolution can give it.
+// If several tables read one map, makes the later ones read the first table where possible: then
+// only that reads the map, and can join a convolution.
 bool ChainTables(Graph& graph) {
   return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     const Operator op = rewriter.op(id);
@@ -576,8 +576,8 @@ bool ChainTables(Graph& graph) {
   });
 }
 
-// The convolution that gives a map, if nothing else reads that, and what follows can be computed
-// before it is stored.
+// The convolution that gives a map, if the map has no other reader and the next operator can be
+// computed before storing.
 const op::QuantConv* OpenConv(const Rewriter& rewriter, ValueId map) {
   const auto* conv = rewriter.ProducedBy<op::QuantConv>(map);
   const bool is_open =
@@ -629,7 +629,7 @@ void FuseSum(Rewriter& rewriter, OpId id) {
   }
 }
 
-// Moves into convolutions what follows them, so that only its result is stored.
+// Moves the operators that follow convolutions into them, so that only their result is stored.
 bool FuseIntoConvs(Graph& graph) {
   return RewriteEach(graph, [](Rewriter& rewriter, OpId id) {
     if (rewriter.op(id).As<op::Table>()) {
@@ -660,8 +660,8 @@ void FoldLinear(const Graph& graph, Rewriter& rewriter, OpId id) {
   rewriter.Replace(id, std::move(made), {input.value, words});
 }
 
-// Turns linear operators between what is rounded into products of 8-bit numbers, which round what
-// they give where only that is read.
+// Turns linear operators between rounded values into products of 8-bit numbers, which round their
+// results if only the rounded ones are read.
 bool FoldLinears(Graph& graph) {
   return RewriteEach(graph, [&graph](Rewriter& rewriter, OpId id) {
     if (rewriter.op(id).As<op::Linear>()) return FoldLinear(graph, rewriter, id);

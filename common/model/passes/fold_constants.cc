@@ -11,7 +11,7 @@
 namespace cacheinf::pass {
 namespace {
 
-// A constant that is larger than this, and than what it is made of, costs more than it saves.
+// A constant that is larger than this, and larger than its inputs, costs more than it saves.
 constexpr int64_t kSmall = 1 << 12;  // elements
 
 bool IsCheap(const Operator& op) {

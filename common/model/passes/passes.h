@@ -45,14 +45,15 @@ bool NestConcats(Graph& graph);
 bool ZeroVanishing(Graph& graph);
 
 // Towards 8 bits. Turns what lies between values that a quantiser rounds into operators on 8-bit
-// maps; what has no such form stays float (WhyFloat). Sums of 8-bit numbers are exact, so here
-// alone results differ from the float graph's by what floats round, which can be a step.
+// maps; operators without such a form stay float (WhyFloat). Sums of 8-bit numbers are exact, so
+// results differ from the float graph's by the rounding of floats, which can be a step; no other
+// pass does that.
 bool ToEightBits(Graph& graph);
 
 // Lets a suppression read 8-bit heads, and their convolutions give them.
 bool KeepHeadsInBytes(Graph& graph);
 
-// Makes a picture that is rounded before anything else reads it an 8-bit map (Graph::levels).
+// If a picture is rounded before anything else reads it, makes it an 8-bit map (Graph::levels).
 bool TakeLevels(Graph& graph);
 
 }  // namespace pass

@@ -21,7 +21,7 @@ class Rewriter {
   // Drops what is dead and renumbers. Returns whether anything changed. Call nothing after it.
   bool Finish();
 
-  // Counts the operators of the start: those to look at. Ids stay the same until Finish.
+  // The number of operators at the start: those to look at. Ids stay the same until Finish.
   OpId operator_count() const { return original_count_; }
   bool is_alive(OpId id) const { return is_alive_[id]; }
   const Operator& op(OpId id) const { return graph_.operators[id]; }
@@ -95,8 +95,8 @@ bool RewriteEach(Graph& graph, const auto& rewrite) {
   return rewriter.Finish();
 }
 
-// The most channels for which a pass writes out numbers that the model does not have, so that a
-// broken model cannot ask for any amount of memory.
+// The most channels for which a pass writes out numbers that the model does not hold, so that a
+// broken model cannot ask for unlimited memory.
 inline constexpr int64_t kMaxWrittenOut = 1 << 14;
 
 // The values of a constant over dimensions [first_axis, first_axis + axis_count) of `shape`, if

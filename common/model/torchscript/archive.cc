@@ -37,7 +37,7 @@ std::shared_ptr<const std::string> MakeForeignArchive(
     }
     replaced[node.inputs()[i]] = value;
   }
-  // What it overwrites is somebody else's memory.
+  // It would overwrite somebody else's memory.
   if (node.maybeSchema() != nullptr && node.schema().is_mutable()) {
     torch::jit::Value*& target = replaced[node.inputs()[0]];
     target = graph->insert(c10::aten::clone, {target});

@@ -131,8 +131,8 @@ std::span<const NamedConverter> MovingConverters();
 Converter FindConverter(std::string_view name);
 
 // A TorchScript archive whose forward() computes `node` from the arguments that are not concrete.
-// `input_types` are their element types, to which the archive casts its float inputs. Of several
-// results it returns those with `is_kept`.
+// `input_types` are their element types, to which the archive casts its float inputs. If there are
+// several results, it returns those with `is_kept`.
 std::shared_ptr<const std::string> MakeForeignArchive(
     const torch::jit::Node& node, const std::vector<Slot>& arguments,
     const std::vector<at::ScalarType>& input_types, const std::vector<bool>& is_kept);
@@ -171,15 +171,16 @@ class Importer {
   // The module's attributes (torchscript_state.cc).
   Slot ReadAttribute(const Node& node, const c10::IValue& object);
   void WriteAttribute(const Node& node, const std::vector<Slot>& arguments);
-  // Throws InputError if an operator changes in place what the module keeps between frames.
+  // Throws InputError if an operator changes in place anything that the module keeps between
+  // frames.
   void RefuseToChangeState(const Node& node, const std::vector<Slot>& arguments) const;
 
   // Writing in place (torchscript_writes.cc).
   bool RunListWrite(const Node& node, const std::vector<Slot>& arguments);
   // Remembers the tensors of `result` that show the memory of `source` as its views.
   void NoteViews(const Node& node, const Slot& source, Slot& result);
-  // Makes `result` the value of `target`, of its other names, of its views, and of what it is a
-  // view of. Returns the value that replaces it.
+  // Makes `result` the value of `target`, and updates its other names, its views, and the value
+  // that it is a view of. Returns the value that replaces it.
   ValueId Overwrite(const Node& node, const Slot& target, ValueId result);
   ValueId Update(const Node& node, ValueId old, ValueId fresh);
   void UpdateViews(const Node& node, ValueId old, ValueId fresh);

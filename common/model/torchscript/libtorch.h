@@ -22,8 +22,8 @@ class ForeignOperator {
                    std::span<const TensorView> outputs) const = 0;
 };
 
-// What LibTorch does for us. It lies in a module, cacheinf-torch.so, because LibTorch takes a
-// process .3 s and 110 MB, and most networks need nothing of it.
+// What LibTorch does for us. It lies in a module, cacheinf-torch.so, because LibTorch costs a
+// process .3 s and 110 MB, and most networks do not need it.
 struct LibTorch {
   Graph (*import)(const std::filesystem::path& path, const LoadOptions& options);
   std::unique_ptr<ForeignOperator> (*make)(const Operator& op);

@@ -1,4 +1,4 @@
-// What the module cacheinf-torch.so is loaded for.
+// The content of the module cacheinf-torch.so.
 
 #include <ATen/Parallel.h>
 

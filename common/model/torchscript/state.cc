@@ -1,5 +1,5 @@
 // What a TorchScript module keeps from one call of forward() to the next. Our graph keeps nothing:
-// what is written before it is read is an ordinary value, what is written and never read for an
+// state that is written before it is read is an ordinary value, state that is never read for an
 // answer is dropped, and all else is refused.
 
 #include <algorithm>

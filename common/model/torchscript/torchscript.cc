@@ -428,7 +428,7 @@ bool Importer::RunQuery(const Node& node, const std::vector<Slot>& arguments) {
   return false;
 }
 
-// Lets LibTorch compute now what depends on nothing computed.
+// Lets LibTorch compute at once what depends on no computed value.
 bool Importer::RunConcrete(const Node& node, const std::vector<Slot>& arguments) {
   if (!AllConcrete(arguments)) return false;
   const bool drops_nothing = node.kind() == c10::aten::dropout && !arguments[2].concrete.toBool();

@@ -1,5 +1,5 @@
 // In-place operators of TorchScript, in a graph whose values never change. After one, every name of
-// what was written stands for a new value, and so do its views and what it is a view of.
+// the written value stands for a new value, and so do its views and the value that it is a view of.
 
 #include <algorithm>
 #include <utility>
@@ -24,7 +24,8 @@ bool MayCopy(const torch::jit::Node& node) {
   return name == "reshape" || name == "reshape_as" || name == "flatten" || name == "contiguous";
 }
 
-// Whether it asks for another order in memory, into which it copies unless that is there already.
+// Whether it asks for another order in memory, into which it copies unless the numbers already lie
+// so.
 bool AsksForAnOrder(const torch::jit::Node& node) {
   if (!node.hasNamedInput("memory_format")) return false;
   const auto format = torch::jit::toIValue(node.namedInput("memory_format"));

@@ -185,7 +185,7 @@ void EmulatedDevice::RunUntil(const std::function<bool()>& is_done) {
   }
 }
 
-// What goes wrong is thrown when somebody waits.
+// Errors are thrown when somebody waits.
 void EmulatedDevice::RunAll() {
   try {
     RunUntil([] { return false; });

@@ -33,7 +33,7 @@ class EmulatedDevice {
     size_t shared_bytes = 99 * 1024;  // of a block
     int compute_major = 8;            // compute capability; 9: with instructions of warpgroups
     int lost_after = -1;              // so many synchronizations, for good; below 0: never
-    int forgets_wait = -1;  // for an event: the one that is counted so (event_waits), for tests
+    int forgets_wait = -1;  // for an event: the one with this count (event_waits), for tests
   };
 
   // What the host has asked for so far.
@@ -159,7 +159,7 @@ class EmulatedDevice {
   Processor processor_;
   std::vector<std::weak_ptr<StreamState>> streams_;
   Counts counts_;
-  std::exception_ptr fault_;  // that nobody was told of
+  std::exception_ptr fault_;  // not yet reported
 };
 
 }  // namespace cacheinf::cuda

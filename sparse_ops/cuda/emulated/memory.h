@@ -15,7 +15,7 @@ constexpr uint32_t kGarbage = 0x7fa5a5a5;
 
 void FillWithGarbage(std::byte* memory, size_t bytes);
 
-// Device addresses are no host addresses, so that dereferencing one crashes.
+// Device addresses are not host addresses, so that dereferencing one crashes.
 constexpr uintptr_t kGlobalMemory = uintptr_t{1} << 53;
 constexpr uintptr_t kSharedMemory = uintptr_t{1} << 54;
 

@@ -153,7 +153,7 @@ class Processor {
     int barrier_result = 0;
     std::vector<AsyncCopy> copies;
     int committed = 0;
-    // When it last showed its writes to the warpgroup: ever, and before the last barrier.
+    // When it last showed its writes to the warpgroup: at all, and before the last barrier.
     uint64_t shown = 0;
     uint64_t shown_before_barrier = 0;
   };

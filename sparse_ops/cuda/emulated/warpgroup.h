@@ -45,7 +45,7 @@ class Warpgroup {
 
   explicit Warpgroup(Processor& processor) : processor_(processor) {}
 
-  // Of a block.
+  // The beginning and end of a block.
   void Begin();
   void End() const;
 

@@ -85,7 +85,7 @@ void* RealDevice::Allocate(size_t bytes) {
 }
 
 void RealDevice::Free(void* memory) {
-  // Of what goes wrong here, earlier work is to blame, and Synchronize throws it.
+  // Errors here come from earlier work, and Synchronize throws them.
   cudaFree(memory);
 }
 

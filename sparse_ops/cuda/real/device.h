@@ -24,7 +24,7 @@ class RealDevice {
   static constexpr bool kHasWarpgroupKernels = false;
 #endif
 
-  // Owns what the runtime calls by a pointer.
+  // Owns an object that the runtime names by a pointer.
   template <void (*destroy)(void*)>
   class Handle {
    public:
@@ -113,7 +113,7 @@ class RealDevice {
  private:
   template <class Kernel>
   void LaunchNow(Stream& stream, const Blocks& blocks, const Kernel& kernel, size_t shared_bytes);
-  // The device that the calling thread's calls go to is this one.
+  // Sends the calling thread's calls to this device.
   void Select() const;
   void CheckLaunch(const char* kernel_name, const Stream& stream) const;
 

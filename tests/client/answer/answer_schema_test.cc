@@ -28,7 +28,7 @@ const nlohmann::json& Schema() {
   return kSchema;
 }
 
-// With everything that an answer may say of how it was made.
+// An answer with everything that it may say about how it was made.
 Answer FullAnswer(AnswerContent content) {
   Answer answer;
   answer.frame = 3;

@@ -31,6 +31,7 @@
 #include "common/source/frame_source.h"
 #include "tests/client/demo_config.h"
 #include "tests/client/eight_bit_demo.h"
+#include "tests/client/read_frames.h"
 #include "tests/testing/command.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
@@ -90,14 +91,6 @@ TEST(CacheSettingsTest, FactorsOfOneAreNone) {
 
 class CalibrateTest : public FolderTest {
  protected:
-  static std::vector<Frame> ReadFrames(const std::string& clip) {
-    const SteadyClock clock;
-    const auto source = OpenSource(clip, clock);
-    std::vector<Frame> frames;
-    while (auto frame = source->Next()) frames.push_back(std::move(*frame));
-    return frames;
-  }
-
   static CalibrationClip::NextFrame Giving(std::vector<Frame> frames) {
     return [frames = std::move(frames), next = size_t{0}]() mutable {
       return next < frames.size() ? std::optional(frames[next++]) : std::nullopt;
@@ -171,7 +164,7 @@ TEST_F(CalibrateTest, TheExactPolicyAgreesFullyAndOthersFallBetweenTheirBounds) 
   }
 }
 
-// Every look at it takes so long, so that a run takes about as long as it looks often.
+// Every look at it takes a fixed time, so a run takes as long as it looks often.
 class SteppingClock final : public Clock {
  public:
   explicit SteppingClock(std::chrono::milliseconds step) : step_(step) {}
@@ -271,7 +264,7 @@ TEST_F(CalibrateTest, ReadsNoMoreFramesThanThereIsTimeFor) {
   EXPECT_EQ(log.find("skipped"), log.npos) << log;
 }
 
-// All frames but the first ones of a clip are black, of which the network says one thing.
+// All frames of a clip except the first ones are black, and for these the network says one thing.
 TEST_F(CalibrateTest, CountsFramesWithEvidenceAndRefusesAClipWithNone) {
   const RobotConfig config = SmallDemo();
   const auto model = Compile(LoadGraph(config, false), config);

@@ -12,7 +12,7 @@
 namespace cacheinf {
 namespace {
 
-FrameDecision Whole() {
+FrameDecision WholeFrame() {
   FrameDecision decision;
   decision.number = 0;
   decision.changed = Mask(10, 70);
@@ -55,7 +55,7 @@ std::string Refusal(const std::string& text) {
 TEST(DecisionTextTest, WhatIsReadIsWhatWasWritten) {
   FrameDecision of_tensors;
   of_tensors.number = 4;
-  for (const FrameDecision& decision : {Whole(), Changed(), Refresh(), of_tensors}) {
+  for (const FrameDecision& decision : {WholeFrame(), Changed(), Refresh(), of_tensors}) {
     const std::string text = ToText(decision);
     EXPECT_EQ(text.find('\n'), std::string::npos);
     const FrameDecision read = ReadFrameDecision(text, "text");

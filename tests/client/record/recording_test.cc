@@ -88,6 +88,17 @@ class RecordingTest : public FolderTest {
     return folders;
   }
 
+  // Runs it with every frame late.
+  void ExpectLateFramesReplay(RobotConfig config) const {
+    fs::remove_all(Path("records"));
+    config.deadline_ms = 1e-6;
+    Run(config);
+    ASSERT_GE(Recordings().size(), 2u);
+    const ReplayReport report = Replay(Recordings().back(), clock_);
+    EXPECT_TRUE(report.agrees()) << report.first_difference;
+    EXPECT_GT(report.frames, 5);
+  }
+
   std::string Refusal(const fs::path& folder) const {
     return RefusalOf([&] { Replay(folder, clock_); });
   }
@@ -195,20 +206,14 @@ TEST_F(RecordingTest, AMovingCameraReplaysBitForBitFromWhereverItBegins) {
 
 TEST_F(RecordingTest, DenseRunsReplayBitForBit) {
   for (const int track : {1, 3}) {
-    fs::remove_all(Path("records"));
     RobotConfig config = Moving();
     config.mode = RobotConfig::Mode::kDense;
     config.track = track;
-    config.deadline_ms = 1e-6;
-    Run(config);
-    ASSERT_GE(Recordings().size(), 2u);
-    const ReplayReport report = Replay(Recordings().back(), clock_);
-    EXPECT_TRUE(report.agrees()) << report.first_difference;
-    EXPECT_GT(report.frames, 5);
+    ExpectLateFramesReplay(config);
   }
 }
 
-// Of what was tracked some frames have had their answer before they began.
+// Some tracked frames had their answer before they began.
 TEST_F(RecordingTest, FramesThatWaitedForSlowOnesReplayBitForBit) {
   RobotConfig config = Moving();
   config.source = "generated:seed=3,frames=90,width=160,height=120";
@@ -227,16 +232,10 @@ TEST_F(RecordingTest, FramesThatWaitedForSlowOnesReplayBitForBit) {
 TEST_F(RecordingTest, EightBitNetworksReplayBitForBit) {
   const RobotConfig eight_bits = EightBitDemoConfig(96, 128, Path("eight.cacheinf"));
   for (const auto policy : {CacheConfig::Policy::kChange, CacheConfig::Policy::kFixed}) {
-    fs::remove_all(Path("records"));
     RobotConfig config = Moving();
     config.model = eight_bits.model;
     config.cache.policy = policy;
-    config.deadline_ms = 1e-6;
-    Run(config);
-    ASSERT_GE(Recordings().size(), 2u);
-    const ReplayReport report = Replay(Recordings().back(), clock_);
-    EXPECT_TRUE(report.agrees()) << report.first_difference;
-    EXPECT_GT(report.frames, 5);
+    ExpectLateFramesReplay(config);
   }
 }
 

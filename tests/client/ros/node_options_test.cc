@@ -8,7 +8,7 @@
 
 #include "tests/testing/refusal.h"
 
-// What a node's command line and its parameters come to, and how they are refused.
+// The result of a node's command line and its parameters, and how they are refused.
 
 namespace cacheinf {
 namespace {

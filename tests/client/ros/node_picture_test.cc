@@ -16,7 +16,7 @@
 #include "tests/testing/peak_memory.h"
 #include "tests/testing/refusal.h"
 
-// What becomes of a camera's bytes.
+// How a camera's bytes become pictures.
 
 namespace cacheinf {
 namespace {

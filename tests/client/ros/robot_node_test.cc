@@ -205,7 +205,7 @@ class RobotNodeTest : public FolderTest {
     return listener_.published().back();
   }
 
-  // As a robot alone answers it.
+  // The answer of a robot without a node.
   AnswerContent Expected(const Pixels& pixels) const { return Expected(config_, pixels); }
   AnswerContent Expected(const RobotConfig& config, const Pixels& pixels) const {
     const auto model = Compile(LoadGraph(config, /*has_tensors=*/false), config);
@@ -342,7 +342,7 @@ TEST_F(RobotNodeTest, AnswersAreThoseOfARobotAlone) {
     config_.cache.policy = CacheConfig::Policy::kExact;
     const auto node = MakeNode({"left", "right"});
     for (uint32_t i = 0; i < 6; ++i) {
-      // Two of each, of which a cache computes the second from the first.
+      // Two of each; a cache computes the second from the first.
       const Pixels left = RandomPixels(i / 2);
       const Pixels right = RandomPixels(100 + i / 2, 2 * kWidth, 2 * kHeight);
       EXPECT_EQ(ClassesOf(Ask(*node, left, 0).held.content), ClassesOf(Expected(left)));
@@ -639,7 +639,7 @@ TEST_F(RobotNodeTest, WhileACamerasFrameIsComputedOthersGetMovedAnswers) {
   EXPECT_EQ(status.deadline_ms, 30);
   int64_t late = 0;
   for (const Published& answer : listener_.published()) {
-    // What drawing and other cameras' frames take counts as well.
+    // The time for drawing and for other cameras' frames counts as well.
     EXPECT_GT(answer.latency, answer.held.latency());
     EXPECT_EQ(answer.is_late, answer.latency > milliseconds(30));
     late += answer.camera == 0 && answer.is_late && !answer.held.is_moved;

@@ -39,7 +39,7 @@ CommandResult RunRobot(std::vector<std::string> arguments) {
   return RunCommand(arguments);
 }
 
-// Of what ends before a network runs.
+// Runs a command that ends before a network runs.
 CommandResult AskRobot(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {kRobot, "run"});
   return RunLinked(robot_main, arguments);

@@ -17,7 +17,7 @@
 #include "common/plan/split.h"
 #include "tests/model/model_builder.h"
 
-// What cacheinf-schedule prints of a plan is what cacheinf-robot run takes.
+// cacheinf-robot run takes the options that cacheinf-schedule prints for a plan.
 
 namespace cacheinf {
 namespace {

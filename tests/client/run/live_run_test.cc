@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -35,8 +34,8 @@
 #include "common/model/graph/pack.h"
 #include "sparse_ops/cuda/emulated/device.h"
 #include "tests/client/demo_config.h"
+#include "tests/client/run/run_world.h"
 #include "tests/model/model_builder.h"
-#include "tests/testing/folder_test.h"
 #include "tests/testing/refusal.h"
 
 // When a run's answers count as late, and what remains of a run that fails.
@@ -86,19 +85,11 @@ class TickingClock final : public Clock {
   int breaks_at_ = 0;
 };
 
-class LiveRunTest : public FolderTest {
+class LiveRunTest : public RunWorld {
  protected:
-  LiveRunTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
-  ~LiveRunTest() override { unsetenv("CACHEINF_CACHE"); }
-
-  // A model that returns its input.
   RobotConfig Echo(const Shape& shape) const {
-    Graph graph;
-    const ValueId input = graph.AddInput("x", shape);
-    graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
-    WritePack(graph, Path("model.cacheinf"));
     RobotConfig config;
-    config.model = Path("model.cacheinf");
+    config.model = WriteEcho(shape);
     config.threads = 1;
     return config;
   }
@@ -123,12 +114,7 @@ class LiveRunTest : public FolderTest {
     return RunRobotOn(queue, std::move(network), config, clock, stop_);
   }
 
-  std::vector<Json> Answers() const {
-    std::ifstream file(Path("answers.jsonl"));
-    std::vector<Json> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
-    return lines;
-  }
+  std::vector<Json> Answers() const { return Lines(Path("answers.jsonl")); }
 
   std::vector<fs::path> Recordings() const {
     std::vector<fs::path> folders;
@@ -138,8 +124,6 @@ class LiveRunTest : public FolderTest {
     }
     return folders;
   }
-
-  std::atomic<bool> stop_ = false;
 };
 
 // Only waiting takes time here: all frames were there when the robot began.
@@ -417,8 +401,8 @@ TEST_F(FailingRunTest, WhateverThrowsInAnyStepIsRecorded) {
   EXPECT_EQ(steps, expected);
 }
 
-// By the clock here all frames take as long, so the second and the third take more than two thirds
-// of the first. What follows is decided by the recording alone when it is replayed.
+// By the clock here all frames take equally long, so the second and the third take more than two
+// thirds of the first. In a replay the recording alone decides what follows.
 TEST_F(FailingRunTest, AReplayRestsWhereTheRunDidWhateverTheClockSays) {
   RobotConfig config = Everything();
   config.source = "generated:seed=3,frames=10,width=64,height=48,camera=still";

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -38,7 +37,7 @@
 #include "common/source/frame_queue.h"
 #include "common/source/frame_source.h"
 #include "tests/client/eight_bit_demo.h"
-#include "tests/testing/folder_test.h"
+#include "tests/client/run/run_world.h"
 #include "tests/testing/places.h"
 #include "tests/testing/refusal.h"
 
@@ -48,11 +47,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class RunTest : public FolderTest {
+class RunTest : public RunWorld {
  protected:
-  RunTest() { setenv("CACHEINF_CACHE", folder_.c_str(), 1); }
-  ~RunTest() override { unsetenv("CACHEINF_CACHE"); }
-
   // Outputs twice the input, and the class of the largest channel, under names that no file can
   // have.
   std::string WriteModel(const Shape& shape) const {
@@ -87,15 +83,7 @@ class RunTest : public FolderTest {
     return RefusalOf([&] { Run(config); });
   }
 
-  std::vector<Json> Lines(const std::string& path) const {
-    std::ifstream file(path);
-    std::vector<Json> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
-    return lines;
-  }
-
   SteadyClock clock_;
-  std::atomic<bool> stop_ = false;
 };
 
 TEST_F(RunTest, DumpsEveryOutputOfEveryFrameInLogicalOrder) {
@@ -194,11 +182,7 @@ TEST_F(RunTest, RunsPicturesOfChangingSizesAndDrawsThem) {
   fs::create_directories(Path("in"));
   cv::imwrite(Path("in/0.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(255, 0, 0)));
   cv::imwrite(Path("in/1.png"), cv::Mat(30, 90, CV_8UC3, cv::Scalar(0, 0, 255)));
-  Graph graph;
-  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
-  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
-  WritePack(graph, Path("model.cacheinf"));
-  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  RobotConfig config = Config(WriteEcho(), Path("in"));
   config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
   config.model_config.preprocess.fit = PictureSpec::Fit::kLetterbox;
   config.output.answers = Path("answers.jsonl");
@@ -544,11 +528,7 @@ TEST_F(RunTest, AFrameOfAnotherSizeIsAlwaysComputed) {
   cv::imwrite(Path("in/1.png"), cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 255)));
   cv::imwrite(Path("in/2.png"), cv::Mat(30, 90, CV_8UC3, cv::Scalar(0, 0, 255)));
   cv::imwrite(Path("in/3.png"), cv::Mat(30, 90, CV_8UC3, cv::Scalar(0, 0, 255)));
-  Graph graph;
-  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
-  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
-  WritePack(graph, Path("model.cacheinf"));
-  RobotConfig config = Config(Path("model.cacheinf"), Path("in"));
+  RobotConfig config = Config(WriteEcho(), Path("in"));
   config.model_config.decoder.kind = DecoderConfig::Kind::kSegmentation;
   config.output.answers = Path("answers.jsonl");
   config.output.overlay = Path("overlay.mp4");
@@ -624,11 +604,7 @@ TEST_F(RunTest, SkipsAFirstPictureOfAnAbsurdSize) {
 
 // The codec's library ignores the error of a full disk.
 TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
-  Graph graph;
-  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
-  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
-  WritePack(graph, Path("model.cacheinf"));
-  RobotConfig config = Config(Path("model.cacheinf"), "generated:frames=3,width=64,height=48");
+  RobotConfig config = Config(WriteEcho(), "generated:frames=3,width=64,height=48");
   config.output.overlay = "/proc/x.mp4";
   const std::string refusal = Refusal(config);
   EXPECT_NE(refusal.find("overlay /proc/x.mp4: "), std::string::npos) << refusal;
@@ -644,7 +620,7 @@ TEST_F(RunTest, SaysThatAnOverlayCouldNotBeWritten) {
   EXPECT_EQ(summary.unwritten, Path("full.png") + ": cannot be written");
 }
 
-// Scenes, during which the disk is full for a while: files grow by half a line at most.
+// Scenes, with the disk full for a while: files then grow by half a line at most.
 class FullDisk final : public FrameSource {
  public:
   FullDisk(std::string file, int64_t full_until)
@@ -686,11 +662,7 @@ class FullDisk final : public FrameSource {
 };
 
 TEST_F(RunTest, AFullDiskCostsWholeLinesOfAnswersWholeDumpsAndNothingElse) {
-  Graph graph;
-  const ValueId input = graph.AddInput("x", {1, 3, 16, 16});
-  graph.outputs = {graph.AddOne("same", op::Activation{}, {input})};
-  WritePack(graph, Path("model.cacheinf"));
-  RobotConfig config = Config(Path("model.cacheinf"), "generated");
+  RobotConfig config = Config(WriteEcho(), "generated");
   config.output.answers = Path("answers");
   config.output.summary = Path("summary");
   config.output.dump_outputs = Path("dump");

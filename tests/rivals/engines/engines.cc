@@ -91,7 +91,7 @@ void ReadThrough(const fs::path& path) {
   while (file.read(part.data(), static_cast<std::streamsize>(part.size()))) continue;
 }
 
-// The most memory that this program ever had, without that of the one that started it.
+// The most memory that this program ever had, without its parent's.
 double PeakMegabytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -11,7 +11,7 @@
 
 namespace cacheinf {
 
-// What a worker process is to be.
+// What a worker process should do.
 struct WorkerOptions {
   std::string engine;  // "cacheinf", "cacheinf-auto", "libtorch", "onednn-layer"
   std::filesystem::path model;

@@ -1,4 +1,4 @@
-// What robots and servers of different releases go by.
+// The number by which robots and servers of different releases know each other's arithmetic.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 namespace cacheinf {
 namespace {
 
-// If this fails because bits have changed, raise kArithmetic. If only the table of cases has, leave
-// it. Then write down what was found here.
+// If this fails because bits have changed, raise kArithmetic. If only the table of cases has
+// changed, leave it. Then write down what was found here.
 TEST(ArithmeticTest, ANumberStandsForTheBits) {
   EXPECT_EQ(kArithmetic, 1);
   ThreadPool pool(1);

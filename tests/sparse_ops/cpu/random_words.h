@@ -59,7 +59,7 @@ struct WordMap {
   }
 };
 
-// What the spare bytes of an 8-bit map have to hold.
+// Fills the spare bytes of an 8-bit map as they must be.
 inline void FillSpares(const ImageView& map, int channels, int zero_point) {
   for (int n = 0; n < map.batch; ++n) {
     for (int y = 0; y < map.height; ++y) {

@@ -307,7 +307,7 @@ TYPED_TEST(CudaMatrixConvTest, GivesTheSameBitsForAnyPixelsAndTiles) {
   this->ExpectSameBits(Some(ConvCases(), kSeed, 16), 300000, kSeed);
 }
 
-// Of each precision the narrow and the middle kernel, which test in their epilogue.
+// The narrow and the middle kernel of each precision, which test in their epilogue.
 TYPED_TEST(CudaMatrixConvTest, AChangeTestFindsAndStoresWhatTheReferenceDoesWithAnyTiles) {
   const auto conv_to = [](int channels) {
     Table table;
