@@ -52,8 +52,8 @@ class CalibrationClip {
   // Answers frames densely, and asks for no more than `most_frames` of them, if it is given. Leaves
   // out those that do not fit the graph, with a warning. Shows progress on stderr. Throws
   // InputError if the network takes no such frames, fewer than kLeastFrames are left, or none that
-  // choose show anything to agree on. If `stop` ended this, call nothing else. The clock must outlive
-  // this.
+  // choose show anything to agree on. If `stop` ended this, call nothing else. The clock must
+  // outlive this.
   CalibrationClip(std::shared_ptr<const CompiledModel> model, const RobotConfig& config,
                   const NextFrame& next_frame, const Clock& clock, const std::atomic<bool>& stop,
                   const MostFrames& most_frames = {});
