@@ -3,6 +3,7 @@
 #include "common/base/cache_folder.h"
 #include "common/base/file.h"
 #include "common/config/config_options.h"
+#include "common/config/server_link_config.h"
 #include "common/link/address.h"
 #include "common/link/emulated_link.h"
 
@@ -119,6 +120,8 @@ void ServerConfig::Load(const ConfigOptions& options) {
     for (std::string* path : {&name_server, &key, &robots, &models, &dump_pictures}) {
       if (!path->empty()) *path = (folder / *path).string();
     }
+    emulate = ChangeTrace(emulate,
+                          [&folder](const std::string& path) { return (folder / path).string(); });
   }
   options.Override(Fields());
   CheckBounds("configuration", Fields());

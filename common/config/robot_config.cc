@@ -10,7 +10,6 @@
 
 #include "common/base/error.h"
 #include "common/base/file.h"
-#include "common/base/number_text.h"
 #include "common/codec/picture_codec.h"
 #include "common/config/config_options.h"
 #include "common/config/source_name.h"
@@ -140,21 +139,6 @@ std::string ChangeArrays(const std::string& inputs, const Change& changed) {
     if (value == 0 || !input.ends_with(".npy")) return input;
     return input.substr(0, value) + changed(input.substr(value));
   });
-}
-
-// Changes the trace in "5x,FILE.csv:COLUMN,3ms"; slowdown, column and delay may be missing.
-std::string ChangeTrace(const std::string& emulation, const Change& changed) {
-  constexpr std::string_view kEnding = ".csv";
-  const size_t ending = emulation.rfind(kEnding);
-  if (ending == std::string::npos) return emulation;
-  const size_t end = ending + kEnding.size();
-  const size_t comma = emulation.find(',');
-  const bool has_slowdown =
-      comma != 0 && comma < ending && emulation[comma - 1] == 'x' &&
-      NumberIn<double>(std::string_view(emulation).substr(0, comma - 1)).has_value();
-  const size_t begin = has_slowdown ? comma + 1 : 0;
-  return emulation.substr(0, begin) + changed(emulation.substr(begin, end - begin)) +
-         emulation.substr(end);
 }
 
 // If `at` has a folder with the name of a camera, makes a path of the name.

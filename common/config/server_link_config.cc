@@ -1,5 +1,10 @@
 #include "common/config/server_link_config.h"
 
+#include <cstddef>
+#include <string_view>
+
+#include "common/base/number_text.h"
+
 namespace cacheinf {
 
 FieldTable ServerLinkConfig::Fields() {
@@ -84,6 +89,21 @@ FieldTable ServerLinkConfig::Fields() {
             "Set it for experiments on one machine."}
           .Flag("--emulate"),
   };
+}
+
+std::string ChangeTrace(const std::string& emulation,
+                        const std::function<std::string(const std::string& path)>& changed) {
+  constexpr std::string_view kEnding = ".csv";
+  const size_t ending = emulation.rfind(kEnding);
+  if (ending == std::string::npos) return emulation;
+  const size_t end = ending + kEnding.size();
+  const size_t comma = emulation.find(',');
+  const bool has_slowdown =
+      comma != 0 && comma < ending && emulation[comma - 1] == 'x' &&
+      NumberIn<double>(std::string_view(emulation).substr(0, comma - 1)).has_value();
+  const size_t begin = has_slowdown ? comma + 1 : 0;
+  return emulation.substr(0, begin) + changed(emulation.substr(begin, end - begin)) +
+         emulation.substr(end);
 }
 
 }  // namespace cacheinf

@@ -2,6 +2,7 @@
 #define CACHEINF_COMMON_CONFIG_SERVER_LINK_CONFIG_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct ServerLinkConfig {
   // The table lies over this object, which must outlive it.
   FieldTable Fields();
 };
+
+// Changes the path of the trace in an emulation, "5x,FILE.csv:COLUMN,3ms"; slowdown, column and
+// delay may be missing.
+std::string ChangeTrace(const std::string& emulation,
+                        const std::function<std::string(const std::string& path)>& changed);
 
 constexpr Words<2> WordsOf(ServerLinkConfig::ServerMode) { return {"dense", "cache"}; }
 

@@ -61,7 +61,10 @@ INSTANTIATE_TEST_SUITE_P(All, ProgramTest,
 class ServerConfigTest : public FolderTest {};
 
 TEST_F(ServerConfigTest, PathsStartAtTheFilesFolder) {
-  WriteText("server.json", R"({"listen": "mpi", "models": "models", "dump_pictures": "/seen"})");
+  WriteText("trace.csv", "seconds,mbit\n0,10\n1,10\n");
+  WriteText("server.json",
+            R"({"listen": "mpi", "models": "models", "dump_pictures": "/seen",
+                "emulate": "2x,trace.csv,3ms"})");
   const CommandResult printed =
       RunCommand({ProgramPath("cacheinf-server"), "--config", Path("server.json"), "--name-server",
                   "here", "--print-config"});
@@ -69,6 +72,7 @@ TEST_F(ServerConfigTest, PathsStartAtTheFilesFolder) {
   const auto config = nlohmann::json::parse(printed.out);
   EXPECT_EQ(config["models"], Path("models"));
   EXPECT_EQ(config["dump_pictures"], "/seen");
+  EXPECT_EQ(config["emulate"], "2x," + Path("trace.csv") + ",3ms");
   EXPECT_EQ(config["name_server"], "here") << "as the command line says it";
 }
 
