@@ -166,7 +166,8 @@ Machine DescribeMachine() {
   machine.build_type = CACHEINF_BUILD_TYPE;
   machine.libtorch = CACHEINF_LIBTORCH_VERSION;
   machine.opencv = CACHEINF_OPENCV_VERSION;
-  machine.mpi = QueryMpi();
+  static const MpiLibrary mpi = QueryMpi();  // by a program, which takes a while
+  machine.mpi = mpi;
   machine.cuda = QueryCuda();
   return machine;
 }
