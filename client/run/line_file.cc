@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -16,10 +18,18 @@
 
 namespace cacheinf {
 
-LineFile::LineFile() : name_("standard output"), number_(STDOUT_FILENO) {}
+namespace {
 
-LineFile::LineFile(const std::string& path)
+constexpr int kLookMs = 200;  // how long it waits for a reader at a time
+
+}  // namespace
+
+LineFile::LineFile(IsOver is_over)
+    : name_("standard output"), is_over_(std::move(is_over)), number_(STDOUT_FILENO) {}
+
+LineFile::LineFile(const std::string& path, IsOver is_over)
     : name_(path),
+      is_over_(std::move(is_over)),
       own_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
       number_(own_.get()) {
   if (!own_) Refuse();
@@ -49,16 +59,27 @@ std::string LineFile::Gap() const {
 
 void LineFile::Refuse() const { throw InputError(fmt::format("{}: cannot be written", name_)); }
 
+// Waits until a write does not block, or fails. Returns false if that takes long and all is over.
+bool LineFile::HasRoom() const {
+  while (true) {
+    const bool is_over = is_over_ && is_over_();
+    pollfd room = {number_, POLLOUT, 0};
+    const int ready = poll(&room, 1, kLookMs);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+    if (ready == 0 && is_over) return false;
+  }
+}
+
 // Writes as much of `rest_` as it can, and returns whether that was all.
 bool LineFile::Put() {
   while (!rest_.empty()) {
-    const ssize_t count = write(number_, rest_.data(), rest_.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      pollfd room = {number_, POLLOUT, 0};
-      poll(&room, 1, /*timeout=*/-1);
-      continue;
+    if (!HasRoom()) {
+      is_left_ = true;
+      return false;
     }
+    // A pipe with any room takes so much.
+    const ssize_t count = write(number_, rest_.data(), std::min<size_t>(rest_.size(), PIPE_BUF));
+    if (count < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) continue;
     is_left_ = count < 0 && errno == EPIPE;
     if (count <= 0) return false;
     rest_.erase(0, static_cast<size_t>(count));

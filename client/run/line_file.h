@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "common/link/descriptor.h"
@@ -15,14 +16,15 @@ namespace cacheinf {
 // room again. A pipe that nobody reads any more takes none (IgnoreClosedPipes).
 class LineFile {
  public:
-  LineFile();  // standard output
-  explicit LineFile(const std::string& path);
+  using IsOver = std::function<bool()>;
+  explicit LineFile(IsOver is_over = {});  // standard output
+  explicit LineFile(const std::string& path, IsOver is_over = {});
 
   // Leaves `line` in the file whole or not at all. `line` has no end of its own. Waits for a slow
-  // reader.
+  // reader, but hardly longer once `is_over` returns true.
   void Write(const std::string& line);
 
-  // Whether whoever read it has left.
+  // Whether whoever read it has left, or was slow at the end.
   bool is_left() const { return is_left_; }
 
   // What is missing, in one sentence; empty: nothing.
@@ -30,10 +32,12 @@ class LineFile {
 
  private:
   [[noreturn]] void Refuse() const;
+  bool HasRoom() const;
   bool Put();
   void Lose();
 
   const std::string name_;
+  const IsOver is_over_;
   const Descriptor own_;
   const int number_;
   std::string rest_;  // of a line, still to be written

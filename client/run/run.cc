@@ -42,16 +42,17 @@ namespace {
 // Does everything that follows an answer.
 class Publisher {
  public:
-  Publisher(const RobotConfig& config, const Robot& robot, const FrameSource& source)
+  Publisher(const RobotConfig& config, const Robot& robot, const FrameSource& source,
+            const std::atomic<bool>& stop)
       : robot_(robot), mode_(config.ModeName()) {
     const OutputConfig& output = config.output;
     if (source.has_tensors() && !(output.overlay.empty() && output.picture.empty())) {
       throw InputError("an overlay or picture needs pictures, but the source gives tensors");
     }
     if (output.answers_on_stdout()) {
-      answers_.emplace();
+      answers_.emplace([&stop] { return stop.load(); });
     } else if (!output.answers.empty()) {
-      answers_.emplace(output.answers);
+      answers_.emplace(output.answers, [&stop] { return stop.load(); });
     }
     if (!output.dump_outputs.empty()) dump_.emplace(output.dump_outputs, robot.state().graph());
     if (!output.overlay.empty()) overlay_.emplace(output.overlay, source.frame_rate());
@@ -200,7 +201,7 @@ class Run final : public FrameObserver {
         clock_(clock),
         stop_(stop),
         robot_(config, models, source, clock, *this),
-        publisher_(config, robot_.robot(), source) {
+        publisher_(config, robot_.robot(), source, stop) {
     Surround(robot_.config(), models.For(robot_.config()));
     summary_.mode = config.ModeName();
     summary_.emulation = config.server.emulate;

@@ -236,10 +236,8 @@ std::string ToText(const ServerShares& server) {
   std::string text = fmt::format("server   {} frames", server.frames);
   if (!server.missed.empty()) {
     text += fmt::format(", as no server was met at {}; the robot answered alone", server.missed);
-  } else if (!server.why_alone.empty()) {
-    text += "; at the end the robot answered alone";
+    if (!server.why_alone.empty()) text += ": " + server.why_alone;
   }
-  if (!server.why_alone.empty()) text += ": " + server.why_alone;
   if (server.frames > 0) {
     const auto frames = static_cast<double>(server.frames);
     text += fmt::format(
@@ -258,6 +256,9 @@ std::string ToText(const ServerShares& server) {
                         static_cast<double>(server.link->received.wire) / 1e6);
   }
   text += '\n';
+  if (server.missed.empty() && !server.why_alone.empty()) {
+    text += fmt::format("         at the end the robot answered alone: {}\n", server.why_alone);
+  }
   if (server.link && server.link->round_trip) {
     text += fmt::format("link     {}, back {}, round trip {:.2f} ms {:.1f} s ago\n",
                         WithAge(server.link->bandwidth), WithAge(server.link->bandwidth_back),

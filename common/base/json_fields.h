@@ -172,7 +172,7 @@ class JsonReader {
   void Constant(const char* key, int value) const {
     int64_t number = 0;
     (*this)(key, number);
-    if (number != value) Refuse(key, fmt::format("{}", value));
+    if (number != value) Refuse(key, fmt::format("{}; another build wrote {}", value, number));
   }
   void Hex(const char* key, uint64_t& number) const {
     const std::string text = Has(key) && json_[key].is_string() ? Text(key) : "";

@@ -496,7 +496,7 @@ RobotConfig EffectiveConfig(const ConfigOptions& options) {
     config = Read(text, options.file());
     says_mode = says_mode || HasKey(text, "mode");
     RobotConfig alone = config;
-    if (!says_mode) alone.track = 1;  // the mode, still open, says whether that counts
+    if (!HasKey(text, "mode")) alone.track = 1;  // the mode, still open, says whether that counts
     alone.Check(options.file());
     TakeFile(options.file(), config);
   }

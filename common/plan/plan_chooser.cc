@@ -64,6 +64,7 @@ constexpr double kMostFromClip = 8;
 
 // A message that takes less says nothing about the bandwidth: threads that wake take as long.
 constexpr double kLeastLinkMs = 2;
+constexpr size_t kFewestCrossings = 3;  // of one or two that took long, a stall may be the cause
 
 constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
@@ -175,6 +176,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
   if (link.is_up && !was_up_) {
     robot_ = Factor(kFewestAlone);
     situation_.robot_factor = robot_.value();
+    beyond_link_ms_.Forget();
   }
   was_up_ = link.is_up;
   shares_rows_ = link.shares_rows;
@@ -200,6 +202,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
   is_first_frame_ = BaseOf(plan_) != BaseOf(before);
   if (is_first_frame_) {
     frames_of_plan_ = 0;
+    frames_to_begin_ = 0;
     begun_ms_.reset();
     if (plan_.kind != Plan::Kind::kLocal) begun_ms_ = 0;
   }
@@ -256,6 +259,10 @@ bool PlanChooser::MayTrack(int every, double computed_ms) const {
   if (moving_ms_.count() == 0) return false;
   // On time it otherwise saves work, and may cost hardly any agreement.
   return !IsOnTime() || evidence_.MeanMoved(1, every) >= 1 - kAsGood;
+}
+
+double PlanChooser::beyond_link_ms() const {
+  return beyond_link_ms_.count() < kFewestCrossings ? 0 : beyond_link_ms_.value();
 }
 
 PlanEvidence::Pace PlanChooser::PaceOf(const Plan& plan) const {
@@ -430,7 +437,7 @@ const PlanChooser::Candidate* PlanChooser::WorthTrying() {
   double best_cost = home_cost;
   for (const Candidate& candidate : candidates_) {
     const Plan& plan = candidate.plan;
-    if (plan.kind == Plan::Kind::kSplit || plan.codec == home_->codec) continue;
+    if (plan.kind == Plan::Kind::kSplit || BaseOf(plan) == BaseOf(*home_)) continue;
     const bool is_alone = IsAlone(plan);
     if (plan.codec.empty() && !is_alone) continue;
     if (is_alone ? robot_unused_ < FramesKnownAlone()
@@ -503,10 +510,6 @@ void PlanChooser::Note(const Taken& taken) {
     // The robot may have been in time alone, but its server was not.
     NoteRatios(std::max(latency_ms, kDeadlinesWhereGivenUp * goal_.deadline_ms),
                prediction_.latency_ms);
-    if (plan_.kind == Plan::Kind::kSplit) split_.Note(latency_ms, prediction_.latency_ms);
-    if (plan_.kind == Plan::Kind::kRemote && !IsOnTime()) {
-      beyond_link_ms_.Add(beyond_link_ms() + latency_ms - prediction_.latency_ms);
-    }
   }
   const std::optional<double> seen = Seen(taken);
   // More work than was assumed does not make a machine slow.
@@ -515,6 +518,7 @@ void PlanChooser::Note(const Taken& taken) {
   then.server_queue_ms = Milliseconds(taken.times.server_queueing);
   NoteWork(taken, seen);
   frames_of_plan_ = taken.executed == plan_.kind ? frames_of_plan_ + 1 : 0;
+  if (frames_of_plan_ == 0 && ++frames_to_begin_ > kFramesToSettle) begun_ms_.reset();
   if (begun_ms_) {
     const bool is_alone = taken.executed != plan_.kind;
     *begun_ms_ += latency_ms - (is_alone ? alone_ms_ : prediction_.latency_ms);
@@ -572,16 +576,16 @@ void PlanChooser::NoteQueue(const Taken& taken) {
 
 // Gives what was bad once another try.
 void PlanChooser::Doubt(int frames) {
-  const auto is_outdated = [frames](int* unused, int known = kFramesKnown) {
+  const auto is_outdated = [frames](int* unused) {
     const int before = std::exchange(*unused, *unused + frames);
-    return *unused / known > before / known;
+    return *unused / kFramesKnown > before / kFramesKnown;
   };
   if (is_outdated(&server_unused_)) {
     queue_ms_.Forget();
     situation_.server_queue_ms /= 2;
-    beyond_link_ms_.Halve();
+    beyond_link_ms_.Forget();
   }
-  if (is_outdated(&robot_unused_, FramesKnownAlone())) {
+  if (is_outdated(&robot_unused_)) {
     robot_.Doubt();
     situation_.robot_factor = robot_.value();
   }
@@ -628,17 +632,12 @@ void PlanChooser::Factor::GoOnFrom(const Factor& before) { value_ = before.value
 void PlanChooser::Factor::Doubt() {
   value_ = (1 + value_) / 2;
   last_.Forget();
+  fewest_ = 1;
 }
 
 void PlanChooser::Median::Add(double number) {
   last_.push_back(number);
   if (last_.size() > kFramesOfMedian) last_.pop_front();
-}
-
-void PlanChooser::Median::Halve() {
-  if (count() == 0) return;
-  const double half = value() / 2;
-  last_.assign(1, half);
 }
 
 double PlanChooser::Median::value() const { return MedianOf({last_.begin(), last_.end()}); }

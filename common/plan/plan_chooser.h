@@ -151,7 +151,6 @@ class PlanChooser {
    public:
     void Add(double number);
     void Forget() { last_.clear(); }
-    void Halve();  // what is known may be outdated: only the next numbers count
     size_t count() const { return last_.size(); }
     double last() const { return last_.back(); }
     double value() const;  // REQUIRES: a number
@@ -201,9 +200,7 @@ class PlanChooser {
   bool IsOnTime() const { return goal_.objective == Objective::kOnTime; }
   PlanEvidence::Pace PaceOf(const Plan& plan) const;
   double moving_ms() const { return moving_ms_.count() == 0 ? 0 : moving_ms_.value(); }
-  double beyond_link_ms() const {
-    return beyond_link_ms_.count() == 0 ? 0 : beyond_link_ms_.value();
-  }
+  double beyond_link_ms() const;
   bool IsProven(const Plan& plan) const;
   // The codec's factors or, until it is used, those of the codec of its kind that was used last.
   const CodecFactors& FactorsOf(const std::string& codec) const;
@@ -216,8 +213,8 @@ class PlanChooser {
   // How many of the camera's frames come per frame that the plan computes, if that is predicted to
   // take so long.
   double FramesOf(const Plan& plan, double latency_ms) const;
-  // What a plan's first frame costs beyond a later one. `as_seen`: at least what such plans took to
-  // begin; of one that is left this is not assumed, as its server may have prepared itself.
+  // What a plan's first frame costs beyond a later one. With `as_seen`, it is at least what such
+  // plans took to begin; this is not said of a plan that is left, whose server is prepared by now.
   double CostToBegin(const Candidate& candidate, bool as_seen = false) const;
   void ChooseHome(const std::vector<Candidate>& last);
   int FramesKnownAlone() const;
@@ -258,7 +255,7 @@ class PlanChooser {
   int server_unused_ = 0;
   Factor server_;
   Factor link_;
-  Median beyond_link_ms_;  // of a crossing, whatever its bytes; the round trip is in none
+  Median beyond_link_ms_;  // what crossings took beyond their bytes and the round trip
   Factor split_;
   bool is_split_proven_ = false;
   bool is_split_ = false;  // the last frame
@@ -267,7 +264,9 @@ class PlanChooser {
   bool is_first_frame_ = true;  // of the plan
   // What the frames of a plan with the server took beyond usual ones until it had executed one; and
   // what that was in the end, of those that have begun lately.
+  // A server that needs more than a few frames is preparing itself, and says nothing.
   std::optional<double> begun_ms_;
+  int frames_to_begin_ = 0;
   std::map<Plan::Kind, Median> to_begin_ms_;
   double for_tries_ = 0;
   // Frames since anything saw how much changes; starts high, so that the first looks are averaged.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/objective.h"
+#include "common/config/config_options.h"
 #include "tests/testing/folder_test.h"
 #include "tests/testing/places.h"
 #include "tests/testing/refusal.h"
@@ -196,6 +198,21 @@ TEST(RobotConfigTest, RefusesChecksThatWouldSayNothing) {
   EXPECT_EQ(RefusalOf([&] { EffectiveConfig("{" + models + "}", "robot.json"); }), "")
       << "is mode cacheinf, too";
   EXPECT_NE(RefusalOf([&] { EffectiveConfig(R"({"mode": "cache", )" + models + "}", "t"); }), "");
+}
+
+class RobotOptionsTest : public FolderTest {};
+
+TEST_F(RobotOptionsTest, AModeOnTheCommandLineIsTheFilesToo) {
+  WriteText("robot.json", R"({"track": 3, "check": 3})");
+  const auto refusal = [&](const std::string& mode) {
+    CLI::App app;
+    ConfigOptions options;
+    options.AddTo(app, RobotConfig().Fields());
+    app.parse("--config " + Path("robot.json") + " --server mpi --mode " + mode);
+    return RefusalOf([&] { EffectiveConfig(options); });
+  };
+  EXPECT_EQ(refusal("cacheinf"), "");
+  EXPECT_NE(refusal("cache").find("common divisor"), std::string::npos);
 }
 
 TEST(RobotConfigTest, RefusesAModelForTheServerThatSharesTheRobots) {

@@ -385,26 +385,30 @@ TEST(PlanChooser, APlanThatTakesLongToBeginIsBegunLessOften) {
 // It was slow when it was left, and nobody has looked since.
 TEST(PlanChooser, TheRobotAloneIsTriedAgain) {
   PlanChooser chooser = ChooserOf(Profiles(3));
-  PlanChooser::Link link = kFast;
-  link.round_trip_ms = 12;
-  bool was_alone = false;
-  int frames = 0;
   for (int frame = 0; frame < 20; ++frame) {  // a slow beginning
     const Plan plan = chooser.Choose(kDown);
     Took taken = AsPredicted(chooser, plan, 0.5);
     taken.latency_ms *= 2 / chooser.situation().robot_factor;
     chooser.Note(taken);
   }
-  ASSERT_NEAR(chooser.situation().robot_factor, 2, 0.01);
-  for (; frames < 1000 && !was_alone; ++frames) {
+  const double alone_ms = chooser.prediction().latency_ms;
+  PlanChooser::Link link = kFast;
+  // Meeting a server forgets how slow the robot was, so the link was up all the time.
+  Settled(chooser, link, 0.5, 1);
+  for (int frame = 0; frame < 10; ++frame) {
     const Plan plan = chooser.Choose(link);
-    if (frames == 5) {
-      ASSERT_EQ(plan.kind, Plan::Kind::kRemote) << chooser.Reason();
-    }
-    was_alone = frames > 5 && plan.kind == Plan::Kind::kLocal;
-    chooser.Note(AsPredicted(chooser, plan, 0.5));
+    Took taken = AsPredicted(chooser, plan, 0.5);
+    if (plan.kind == Plan::Kind::kLocal) taken.latency_ms = alone_ms;
+    chooser.Note(taken);
   }
-  EXPECT_LE(frames, 250);
+  ASSERT_EQ(chooser.Choose(link).kind, Plan::Kind::kRemote) << chooser.Reason();
+  link.round_trip_ms += 0.85 * alone_ms - chooser.prediction().latency_ms;
+  int frames = 0;
+  while (frames < 1000 && chooser.Choose(link).kind == Plan::Kind::kRemote) {
+    chooser.Note(AsPredicted(chooser, chooser.Choose(link), 0.5));
+    ++frames;
+  }
+  EXPECT_LE(frames, 200);
 }
 
 TEST(PlanChooser, KnowsWhatACodecMakesOfAChange) {
@@ -511,20 +515,6 @@ TEST(PlanChooser, RowsThatChangeHandsSayNothingOfTheScene) {
   EXPECT_EQ(chooser.situation().robot_work, 0.25);
   chooser.Note(Took{.executed = Plan::Kind::kLocal, .latency_ms = 100, .share = 0.25});
   EXPECT_EQ(chooser.situation().robot_work, 0.25);
-}
-
-TEST(PlanChooser, LeavesAServerThatIsGivenUpAgainAndAgain) {
-  PlanChooser chooser = ChooserOf(Profiles(20));
-  ASSERT_EQ(Settled(chooser, kFast, 0.1, 10).kind, Plan::Kind::kRemote);
-  int frames = 0;
-  while (frames < 100 && chooser.Choose(kFast).kind == Plan::Kind::kRemote) {
-    Took taken = AsPredicted(chooser, {}, 0.1);
-    taken.latency_ms *= 5;
-    taken.gave_up = true;
-    chooser.Note(taken);
-    ++frames;
-  }
-  EXPECT_LT(frames, 20);
 }
 
 TEST(PlanChooser, LeavesAPlanThatTakesLongerThanPredicted) {

@@ -160,7 +160,7 @@ TEST_F(PlanChooserTest, FollowsTheLink) {
   EXPECT_EQ(last_.codec, "jpeg:85");
   AnswerMany(0.5);
   EXPECT_EQ(last_.kind, Plan::Kind::kLocal);
-  EXPECT_LE(switches_, 5) << "it may try at most one plan in vain";
+  EXPECT_LE(switches_, 7) << "it may try one plan and the robot alone in vain";
 }
 
 TEST_F(PlanChooserTest, TheRobotAnswersAloneFromTheFrameOnInWhichTheLinkIsGone) {
@@ -356,7 +356,7 @@ TEST_F(PlanChooserTest, SaysWhyItTakesNoQuickerPlan) {
   robot_factor_ = 5;
   AnswerMany(1);
   for (int i = 0; i < 20; ++i) AnswerMany(300);
-  EXPECT_EQ(reasons_.size(), 3u);
+  EXPECT_EQ(reasons_.size(), 2u);
   for (const auto& [reason, frames] : reasons_) EXPECT_LT(frames, 100) << reason;
 }
 

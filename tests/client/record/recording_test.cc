@@ -605,7 +605,7 @@ TEST_F(RecordingTest, RefusesWhatIsNoRecording) {
   const std::string line = (bad / "frames.jsonl").string() + ", line 1: ";
   EXPECT_EQ(with("recording.json", "{", ""), about + ": not a JSON object");
   EXPECT_EQ(with("recording.json", "\"version\": 6", "\"version\": 5"),
-            about + ": version must be 6");
+            about + ": version must be 6; another build wrote 5");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"z"),
             about + ": model_hash must be 16 hexadecimal digits");
   EXPECT_EQ(with("recording.json", "\"model_hash\": \"", "\"model_hash\": \"0\", \"was\": \""),

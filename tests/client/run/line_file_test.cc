@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -50,6 +51,22 @@ TEST_F(LineFileTest, WaitsForASlowReaderOfAPipeThatDoesNot) {
   close(ends[0]);
   EXPECT_EQ(read_back.size(), kLines * (line.size() + 1));
   EXPECT_EQ(std::ranges::count(read_back, '\n'), kLines);
+}
+
+TEST_F(LineFileTest, AtTheEndItDoesNotWaitForAReader) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const int reader = open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  std::atomic<bool> is_over = false;
+  LineFile pipe(Path("pipe"), [&is_over] { return is_over.load(); });
+  std::thread stopping([&is_over] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    is_over = true;
+  });
+  for (int i = 0; i < 300 && !pipe.is_left(); ++i) pipe.Write(std::string(999, 'x'));
+  stopping.join();
+  EXPECT_TRUE(pipe.is_left());
+  EXPECT_EQ(pipe.Gap(), Path("pipe") + ": cannot be written");
+  close(reader);
 }
 
 TEST_F(LineFileTest, APipesReaderMayLeave) {
