@@ -73,8 +73,8 @@ class FrameLoop {
   // Call it after a wait during which nobody had to look.
   void EndWait() { last_look_ = clock_.Now(); }
 
-  // How many overtaken frames were dropped, because too many waited before there was an answer to
-  // move.
+  // How many overtaken frames were dropped, because there was no answer to move when they had to
+  // go.
   int64_t dropped() const { return dropped_; }
 
  private:

@@ -113,7 +113,7 @@ class Robot {
     std::chrono::nanoseconds took{};
   };
   // Prepares for the next frame once the answer to this one is out, and in mode cacheinf tries now
-  // and then how well answers move. Takes all its steps, and calls `between` between two of them,
+  // and then how well answers move. Takes all its steps; between two of them it calls `between`,
   // which may give answers that are due. Returns nothing if there was nothing to prepare. `verdict`
   // is the next frame's, as far as it is known. REQUIRES: the frame of the last Process, which
   // answered it.

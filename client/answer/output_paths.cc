@@ -12,7 +12,9 @@ void CheckOutputPaths(const RobotConfig& config) {
   const OutputConfig& output = config.output;
   const std::string answers_file = output.answers_on_stdout() ? "" : output.answers;
   std::vector<NamedPath> inputs = config.PathsRead();
-  if (config.server.address.starts_with("mpi:") && config.server.name_server.empty()) {
+  const std::string& server = config.server.address;
+  const bool is_mpi = server == "mpi" || server.starts_with("mpi:");
+  if (is_mpi && config.server.name_server.empty()) {
     inputs.push_back({"--name-server", DefaultNameServerFile()});
   }
   CheckOverwriting(inputs, {{"--answers", answers_file},

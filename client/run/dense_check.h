@@ -27,8 +27,8 @@ class DenseCheck {
 
   const Agreement& agreement() const { return agreement_; }
 
-  // What older answers would have been worth: agreement with the checked frame's dense answer of
-  // the answer before, of the one before that, and so on. Boxes, keypoints and maps only.
+  // How far older answers agree with the checked frame's dense answer: the answer before its own,
+  // the one before that, and so on. Boxes, keypoints and maps only.
   const std::vector<Agreement>& of_older() const { return of_older_; }
 
   // Time of all checks, which is not part of the run's time.

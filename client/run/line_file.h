@@ -21,7 +21,8 @@ class LineFile {
   explicit LineFile(const std::string& path, IsOver is_over = {});
 
   // Leaves `line` in the file whole or not at all. `line` has no end of its own. Waits for a slow
-  // reader, but hardly longer once `is_over` returns true.
+  // reader, but hardly longer once `is_over` returns true: then the reader of a pipe may get a part
+  // of the last line.
   void Write(const std::string& line);
 
   // Whether whoever read it has left, or was slow at the end.

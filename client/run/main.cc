@@ -56,7 +56,7 @@ int Run(int argc, char** argv) {
   if (options.Print(app.get_name(), RobotConfig().Fields(), config.Fields())) return 0;
   SetLogLevel(config.log_level);
   const std::atomic<bool>& stop = StopOnSignals();
-  IgnoreClosedPipes();
+  if (!config.output.answers.empty()) IgnoreClosedPipes();
   static const SteadyClock clock;
   const Summary summary = RunRobot(config, clock, stop);
   (config.output.answers_on_stdout() ? std::cerr : std::cout) << ToText(summary);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -60,7 +61,9 @@ void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
 void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_view> parts) {
   std::error_code error;
   const std::filesystem::path file = std::filesystem::weakly_canonical(path, error);
-  const std::filesystem::path unfinished = file.string() + "." + std::to_string(getpid()) + ".tmp";
+  static std::atomic<int> count = 0;  // two threads may write one file
+  const std::filesystem::path unfinished =
+      file.string() + "." + std::to_string(getpid()) + "." + std::to_string(++count) + ".tmp";
   const auto fail = [&](const char* why) {
     std::filesystem::remove(unfinished, error);
     throw InputError("cannot write '" + path.string() + "': " + why);
@@ -89,7 +92,13 @@ void WriteWhole(const std::filesystem::path& path, std::string_view bytes) {
   const bool is_replaceable = (!fs::exists(status) || fs::is_regular_file(status)) &&
                               access(file.parent_path().c_str(), W_OK | X_OK) == 0;
   if (!is_replaceable) return WriteFile(path, bytes);
-  ReplaceFile(path, {&bytes, 1});
+  try {
+    ReplaceFile(path, {&bytes, 1});
+  } catch (const InputError&) {
+    // Another user's file in a folder for all, say, or one that is mounted by itself.
+    if (!fs::exists(status)) throw;
+    WriteFile(path, bytes);
+  }
 }
 
 MappedFile MapFile(const std::filesystem::path& path) {

@@ -74,7 +74,7 @@ namespace cacheinf {
 //   changed(v) = nothing, if it did not run: its readers see the change when   AddMissed
 //                the next frame computes it (with a peer, see below)
 //
-// Until it is known what the stem brings, changes are followed exactly: the stem brings fewer.
+// Until it is known what the stem brings, changes are followed exactly, which are more.
 //
 // If the stored maps are shifted, from the first operator to the last:
 //

@@ -65,7 +65,7 @@ struct ChannelStatistics {
   std::optional<RoundTrip> round_trip;
 };
 
-// Returns "20.1 Mbit/s", "at least 20.1 Mbit/s", or "not measured yet" for a guess at best.
+// Returns "20.1 Mbit/s", "at least 20.1 Mbit/s", or "not measured yet" for nothing or a guess.
 std::string ToText(const std::optional<ChannelStatistics::Bandwidth>& bandwidth);
 
 // Carries messages over a link, whole, in order and unharmed, or breaks. A lost, damaged or

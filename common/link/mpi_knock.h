@@ -21,8 +21,8 @@ namespace cacheinf {
 //   server: "cacheinf/1\n"            at once
 //           "PORT\n" or "!WHY\n"      when MPI has opened one, or cannot
 //
-// Somebody who only wants to know whether the server lives says "cacheinf/1 TOKEN ?
-// ", and hears the first line.
+// Somebody who only wants to know whether the server lives says "cacheinf/1 TOKEN ?\n", and hears
+// the first line.
 
 constexpr char kRefusal = '!';
 

@@ -29,7 +29,7 @@ namespace cacheinf {
 //     no longer than for an answer that misses the deadline.
 //   - Otherwise it does not wait.
 // One late answer changes little. After two in a row the robot does not wait for the server until
-// an answer comes, even one to a frame that it had given up.
+// an answer comes, if only to a frame that it had given up; but see kMostNotWaitedFor.
 //
 // Without a deadline the robot waits as long as the slowest of the last hundred answers took, plus
 // the time that computing alone takes, at least 200 ms. If messages came while it waited, but no
@@ -79,9 +79,9 @@ class Patience {
 
  private:
   static constexpr size_t kTimesKept = 100;
-  // The robot skips waiting for at most so many frames in a row. In the next one it waits until the
-  // last moment, or once in a while to the end: nothing else would show that the server is in time
-  // again.
+  // With a deadline that the robot makes alone, the server is not waited for in at most so many
+  // frames in a row. In the next one it is until the last moment, or once in a while to the end:
+  // nothing else would show that it is in time again.
   static constexpr int kMostNotWaitedFor = 8;
   using Times = std::deque<Time>;
 

@@ -138,7 +138,7 @@ class SplitRobot {
   Server server_ = Server::kHoldsNothing;
   int64_t first_told_ = 0;            // the first decision sent since it held nothing
   std::optional<int64_t> last_told_;  // the last one
-  int64_t given_up_ = 0;              // the decision that the server has yet to finish
+  int64_t given_up_ = 0;              // the last decision given up; kIsBehind: to be finished there
   std::optional<int64_t> committed_;  // the last one that both finished
   int64_t number_ = 0;                // of the current frame
   Time begin_{};                      // of the current frame

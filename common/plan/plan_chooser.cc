@@ -64,7 +64,9 @@ constexpr double kMostFromClip = 8;
 
 // A message that takes less says nothing about the bandwidth: threads that wake take as long.
 constexpr double kLeastLinkMs = 2;
-constexpr size_t kFewestCrossings = 3;  // of one or two that took long, a stall may be the cause
+// What fewer took may have been a stall.
+constexpr size_t kFewestCrossings = 3;
+constexpr size_t kFewestBegun = 2;
 
 constexpr double kNewFrameCounts = 0.2;
 constexpr size_t kFramesOfMedian = 7;
@@ -177,6 +179,7 @@ const Plan& PlanChooser::Choose(const Link& link) {
     robot_ = Factor(kFewestAlone);
     situation_.robot_factor = robot_.value();
     beyond_link_ms_.Forget();
+    to_begin_ms_.clear();
   }
   was_up_ = link.is_up;
   shares_rows_ = link.shares_rows;
@@ -262,7 +265,8 @@ bool PlanChooser::MayTrack(int every, double computed_ms) const {
 }
 
 double PlanChooser::beyond_link_ms() const {
-  return beyond_link_ms_.count() < kFewestCrossings ? 0 : beyond_link_ms_.value();
+  if (beyond_link_ms_.count() < kFewestCrossings) return 0;
+  return std::max(beyond_link_ms_.value(), -situation_.round_trip_ms);
 }
 
 PlanEvidence::Pace PlanChooser::PaceOf(const Plan& plan) const {
@@ -384,7 +388,7 @@ double PlanChooser::CostToBegin(const Candidate& candidate, bool as_seen) const 
   const double later_ms = candidate.prediction.latency_ms;
   double first_ms = OfFirstFrame(candidate.plan).latency_ms;
   const auto seen = to_begin_ms_.find(candidate.plan.kind);
-  if (as_seen && seen != to_begin_ms_.end()) {
+  if (as_seen && seen != to_begin_ms_.end() && seen->second.count() >= kFewestBegun) {
     first_ms = std::max(first_ms, later_ms + seen->second.value());
   }
   const double more = Cost(candidate.plan, first_ms) - Cost(candidate.plan, later_ms);

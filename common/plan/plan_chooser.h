@@ -25,8 +25,8 @@ namespace cacheinf {
 //            within .005 of it are as good. The least sum among them wins: the share of late
 //            frames, plus the robot's work as a share of the most by any of them;
 //   latency  the best plan is the quickest of those that agree well enough. What is not known of a
-//            plan's agreement does not count against it. If none agrees well enough, it follows the
-//            one that agrees best, and the log says so once.
+//            plan's agreement does not count against it. If none agrees well enough, the one that
+//            agrees best is followed, and the log says so once.
 // A plan's first frame may cost as much as a whole one, so it leaves a plan only once staying has
 // cost as much as going to a better one and back. A server plan must promise clearly more if its
 // kind of codec was never followed. Only use shows how a codec does on a scene and, on time, how
@@ -131,7 +131,7 @@ class PlanChooser {
 
   const Situation& situation() const { return situation_; }
   const Prediction& prediction() const { return prediction_; }  // of a computed frame
-  // What the last plan's first frame takes if everything in it changes.
+  // What the last plan's first frame takes: all of it changes or, alone, what SetShareAlone says.
   double FirstFrameMs() const { return OfFirstFrame(plan_).latency_ms; }
   // Why the last plan was taken, in one line: "remote video cache: 21.0 ms, local cache: 34.0 ms",
   // on time "remote video cache: .97 in hand at 100 ms (p95 62); local dense .81 (late .31)", and

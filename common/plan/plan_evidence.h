@@ -30,8 +30,8 @@ namespace cacheinf {
 // followed returns to its beginning: two thirds of the way in 300 frames. The agreement of a plan
 // that computes every k-th frame is the mean over its answers, moved by 0 to k-1 frames.
 //
-// Losses, which are logarithms of agreements, are assumed to be independent: the squares add up of
-// a codec's loss, a cache's, and that of every frame by which an answer is moved. So an answer
+// Losses, which are logarithms of agreements, are assumed to be independent: the squares of a
+// codec's loss, a cache's, and that of every frame by which an answer is moved add up. So an answer
 // loses twice as much by four frames as by one, until answers of that age are known: where motion
 // repeats, old answers may agree better than young ones.
 class PlanEvidence {

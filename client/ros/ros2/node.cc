@@ -22,6 +22,7 @@
 #include <std_msgs/msg/string.hpp>
 #include <std_srvs/srv/set_bool.hpp>
 #include <std_srvs/srv/trigger.hpp>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -41,6 +42,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 50ms;  // at listeners, and at the time
 constexpr auto kBetweenStatus = 1s;
+constexpr auto kForTheLastReply = 200ms;
 constexpr const char* kUseSimTime = "use_sim_time";
 constexpr const char* kNotConfigured = "the node is not configured";
 
@@ -388,6 +390,8 @@ bool Node::Spin(const std::atomic<bool>& stop) {
     ros_.Wait(kBetweenLooks, waitables);
     if (clock_.Now() >= next_status_) PublishStatus();
   }
+  // The middleware drops a reply that is still on its way when the node ends.
+  if (lifecycle_->is_finalized()) std::this_thread::sleep_for(kForTheLastReply);
   return !has_failed_;
 }
 

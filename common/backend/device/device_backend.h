@@ -31,9 +31,9 @@ namespace cacheinf {
 // graph (device_queue.h). Slices are copied beside the kernels (device_slices.h). After the first
 // frames nothing is allocated, and all memory of the device comes from one arena.
 //
-// With a change test a convolution stores only changes itself, if its kernel sees whole pixels
-// (conv.h); any other operator computes into scratch memory, from which a second kernel stores the
-// changes. Only the device may find that an operator that is not local has nothing active.
+// With a change test a convolution whose kernel sees whole pixels (conv.h) stores only changes. Any
+// other operator computes into scratch memory, from which a second kernel stores the changes. That
+// an operator that is not local has nothing active may show only on the device.
 //
 // LibTorch runs foreign operators on the host, which waits for the device at each of them: it
 // fetches their inputs, and then sends their outputs.

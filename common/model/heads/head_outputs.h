@@ -69,7 +69,7 @@ bool IsScores(const Value& output);
 // Whether the output's name holds one of the words.
 bool Says(const Value& output, std::initializer_list<std::string_view> words);
 
-// The anchors of a raw head, from the configuration, or 3.
+// How many anchors a raw head has: as many as the configuration gives it, or else 3.
 int64_t AnchorsOf(const Outputs& outputs, size_t head);
 
 // The stride of a raw head; 0: it is none.
