@@ -37,28 +37,9 @@ struct Unmapper {
   throw InputError(path.string() + ": cannot be read: " + std::strerror(error));
 }
 
-}  // namespace
-
-std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) {
-  const uint64_t size = SizeOfRegularFile(path);
-  if (size > largest_bytes) {
-    throw InputError(path.string() + ": " + std::to_string(size) + " bytes long, more than the " +
-                     std::to_string(largest_bytes) + " allowed");
-  }
-  std::string bytes(size, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (!file) throw InputError(path.string() + ": cannot be read");
-  return bytes;
-}
-
-void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file << bytes << std::flush;
-  if (!file) throw InputError(path.string() + ": cannot be written");
-}
-
-void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+// Returns why the file could not be put in place, or 0. Throws InputError if not even a new one
+// beside it can be written.
+int TryToReplace(const std::filesystem::path& path, std::span<const std::string_view> parts) {
   std::error_code error;
   const std::filesystem::path file = std::filesystem::weakly_canonical(path, error);
   static std::atomic<int> count = 0;  // two threads may write one file
@@ -81,7 +62,36 @@ void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_
   const int fault = errno;
   if (descriptor >= 0) close(descriptor);
   if (!is_on_disk) fail(std::strerror(fault));
-  if (rename(unfinished.c_str(), file.c_str()) != 0) fail(std::strerror(errno));
+  const int why = rename(unfinished.c_str(), file.c_str()) == 0 ? 0 : errno;
+  if (why != 0) std::filesystem::remove(unfinished, error);
+  return why;
+}
+
+}  // namespace
+
+std::string ReadFile(const std::filesystem::path& path, uint64_t largest_bytes) {
+  const uint64_t size = SizeOfRegularFile(path);
+  if (size > largest_bytes) {
+    throw InputError(path.string() + ": " + std::to_string(size) + " bytes long, more than the " +
+                     std::to_string(largest_bytes) + " allowed");
+  }
+  std::string bytes(size, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (!file) throw InputError(path.string() + ": cannot be read");
+  return bytes;
+}
+
+void WriteFile(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes << std::flush;
+  if (!file) throw InputError(path.string() + ": cannot be written");
+}
+
+void ReplaceFile(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+  if (const int why = TryToReplace(path, parts)) {
+    throw InputError("cannot write '" + path.string() + "': " + std::strerror(why));
+  }
 }
 
 void WriteWhole(const std::filesystem::path& path, std::string_view bytes) {
@@ -91,14 +101,8 @@ void WriteWhole(const std::filesystem::path& path, std::string_view bytes) {
   const fs::file_status status = fs::status(file, error);
   const bool is_replaceable = (!fs::exists(status) || fs::is_regular_file(status)) &&
                               access(file.parent_path().c_str(), W_OK | X_OK) == 0;
-  if (!is_replaceable) return WriteFile(path, bytes);
-  try {
-    ReplaceFile(path, {&bytes, 1});
-  } catch (const InputError&) {
-    // Another user's file in a folder for all, say, or one that is mounted by itself.
-    if (!fs::exists(status)) throw;
-    WriteFile(path, bytes);
-  }
+  // In a folder for all, another user's file stays in its place, and so does one that is mounted.
+  if (!is_replaceable || TryToReplace(path, {&bytes, 1}) != 0) WriteFile(path, bytes);
 }
 
 MappedFile MapFile(const std::filesystem::path& path) {
